@@ -1,0 +1,200 @@
+//! Lane types, backends and the choice among them.
+//!
+//! Low-level: for protocols that build on the permutation, such as the ML-KEM crate beside this one.
+//! A [`Backend`] value is a zero-sized token; one that needs CPU features can only come from their
+//! detection in [`Level`], so holding it proves them. [`dispatch!`](crate::dispatch) turns a `Level`
+//! into a token, once per operation; everything below is generic over the token's type.
+
+mod interleaved;
+mod scalar;
+
+pub use interleaved::U32x2;
+pub use scalar::{Form, Interleaved, Planes, Scalar};
+#[cfg(feature = "hazmat")]
+pub use scalar::{Rolled, RolledOpaque, Unrolled};
+
+use crate::permutation::{LANES, ROUND_CONSTANTS, ROUNDS};
+
+/// The fastest portable form for the target's pointer width.
+#[cfg(not(target_pointer_width = "32"))]
+pub type Portable = Scalar<Planes>;
+/// The fastest portable form for the target's pointer width.
+#[cfg(target_pointer_width = "32")]
+pub type Portable = Scalar<Interleaved>;
+
+/// What the permutation needs of a lane, or of the lanes of several messages side by side.
+pub trait Lane: Copy {
+    /// Bitwise exclusive or.
+    fn xor(self, other: Self) -> Self;
+    /// Exclusive or of three.
+    #[inline(always)]
+    fn xor3(self, second: Self, third: Self) -> Self {
+        self.xor(second).xor(third)
+    }
+    /// Every lane rotated towards the high bits, `BY` < 64.
+    fn rotate_left<const BY: u32>(self) -> Self;
+    /// `self ^ (!second & third)`.
+    fn chi(self, second: Self, third: Self) -> Self;
+}
+
+/// How a backend `B` makes lanes and brings them back to memory, where a lane is a `u64` in the order
+/// of bits that [`Lanes::encode`] gives it.
+pub trait Lanes<B>: Lane {
+    /// How many messages one value carries.
+    const COUNT: usize;
+    /// The lanes of `COUNT` messages; reads the first `COUNT` words.
+    fn load(b: B, words: &[u64]) -> Self;
+    /// The opposite of [`Lanes::load`].
+    fn store(self, words: &mut [u64]);
+    /// The same lane, already encoded, for every message.
+    fn splat(b: B, word: u64) -> Self;
+    /// A word of the byte string (little-endian) in this type's order of bits; linear.
+    #[inline(always)]
+    fn encode(word: u64) -> u64 {
+        word
+    }
+    /// The opposite of [`Lanes::encode`].
+    #[inline(always)]
+    fn decode(word: u64) -> u64 {
+        word
+    }
+    /// The round constants, encoded.
+    #[inline(always)]
+    fn round_constants() -> &'static [u64; ROUNDS] {
+        &ROUND_CONSTANTS
+    }
+}
+
+/// One way to run the permutation: a zero-sized proof that the CPU can.
+pub trait Backend: Copy + sealed::Sealed {
+    /// Lane type for a single message.
+    type One: Lanes<Self>;
+    /// Lane type for messages side by side; the order of bits is that of `One`.
+    type Many: Lanes<Self>;
+
+    /// Runs `f` compiled for this backend's instructions. `f` and what it calls must be
+    /// `#[inline(always)]`, else they are compiled without them.
+    fn vectorize<R>(self, f: impl FnOnce() -> R) -> R;
+    /// The last `rounds` rounds of Keccak-f[1600] on one message.
+    fn permute_one(self, state: &mut [Self::One; LANES], rounds: usize);
+    /// The last `rounds` rounds of Keccak-f[1600] on `Many::COUNT` messages.
+    fn permute_many(self, state: &mut [Self::Many; LANES], rounds: usize);
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A backend by value: what detection found, or what a test forces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Level(Kind);
+
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Portable(Portable),
+    #[cfg(feature = "hazmat")]
+    Unrolled(Scalar<Unrolled>),
+    #[cfg(feature = "hazmat")]
+    Rolled(Scalar<Rolled>),
+    #[cfg(feature = "hazmat")]
+    RolledOpaque(Scalar<RolledOpaque>),
+    #[cfg(feature = "hazmat")]
+    Interleaved(Scalar<Interleaved>),
+}
+
+impl Level {
+    /// The fastest backend that this machine can run.
+    #[inline]
+    #[must_use]
+    pub fn detect() -> Self {
+        Self(Kind::Portable(Scalar::new()))
+    }
+
+    /// Every backend that this machine can run, the slow forms kept for comparison included.
+    #[cfg(feature = "hazmat")]
+    pub fn available() -> impl Iterator<Item = Self> {
+        [
+            Kind::Portable(Scalar::new()),
+            Kind::Unrolled(Scalar::new()),
+            Kind::Rolled(Scalar::new()),
+            Kind::RolledOpaque(Scalar::new()),
+            Kind::Interleaved(Scalar::new()),
+        ]
+        .into_iter()
+        .map(Self)
+    }
+
+    /// The available backend of that name.
+    #[cfg(feature = "hazmat")]
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::available().find(|level| level.name() == name)
+    }
+
+    /// A short name, such as `portable`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable(_) => "portable",
+            #[cfg(feature = "hazmat")]
+            Kind::Unrolled(_) => "unrolled",
+            #[cfg(feature = "hazmat")]
+            Kind::Rolled(_) => "rolled",
+            #[cfg(feature = "hazmat")]
+            Kind::RolledOpaque(_) => "rolled-opaque",
+            #[cfg(feature = "hazmat")]
+            Kind::Interleaved(_) => "interleaved",
+        }
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        self.0
+    }
+}
+
+impl core::fmt::Debug for Level {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl core::fmt::Display for Level {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Runs an expression with the token inside a [`Level`](crate::backend::Level) bound to a name:
+/// `dispatch!(level, b => work(b))`. The expression is compiled once per backend.
+#[cfg(not(feature = "hazmat"))]
+#[macro_export]
+macro_rules! dispatch {
+    ($level:expr, $b:ident => $body:expr) => {
+        $crate::__match_level!($level, $b => $body;)
+    };
+}
+
+/// Runs an expression with the token inside a [`Level`](crate::backend::Level) bound to a name:
+/// `dispatch!(level, b => work(b))`. The expression is compiled once per backend.
+#[cfg(feature = "hazmat")]
+#[macro_export]
+macro_rules! dispatch {
+    ($level:expr, $b:ident => $body:expr) => {
+        $crate::__match_level!($level, $b => $body; Unrolled Rolled RolledOpaque Interleaved)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __match_level {
+    ($level:expr, $b:ident => $body:expr; $($form:ident)*) => {
+        match $crate::backend::Level::kind($level) {
+            $crate::backend::Kind::Portable($b) => $body,
+            $($crate::backend::Kind::$form($b) => $body,)*
+        }
+    };
+}

@@ -1,0 +1,271 @@
+//! The sponge (FIPS 202 section 4) over N messages side by side; N = 1 is the ordinary sponge.
+//!
+//! Low-level: generic over a backend token, with no guard against absorbing after squeezing. The
+//! hash types of this crate add both guards. The state is kept interleaved, word i of every message
+//! beside each other, between blocks. Messages may differ in length: only those whose block is full
+//! take part in a permutation. What is absorbed and squeezed may be secret; lengths are public.
+
+use crate::{
+    backend::{Backend, Lanes},
+    permutation::{LANES, ROUNDS},
+};
+
+/// Bytes of the state.
+pub const STATE_BYTES: usize = 200;
+
+/// Word i of message l at `[i][l]`, in the backend's order of bits.
+#[repr(align(64))]
+#[derive(Clone)]
+pub struct State<const N: usize>(pub [[u64; N]; LANES]);
+
+impl<const N: usize> State<N> {
+    /// Overwrites the state, with stores as wide as the target has, and keeps them from being removed.
+    #[inline(always)]
+    pub fn wipe(&mut self) {
+        self.0 = [[0; N]; LANES];
+        zeroize::optimization_barrier(self);
+    }
+}
+
+/// N sponges of one rate, each at its own position. Wiped on drop.
+#[derive(Clone)]
+pub struct Sponge<const N: usize> {
+    state: State<N>,
+    /// Bytes absorbed into, or squeezed from, the current block of each message; below `rate`
+    /// between calls while absorbing, up to `rate` while squeezing.
+    position: [usize; N],
+    rate: usize,
+    rounds: usize,
+}
+
+impl<const N: usize> Sponge<N> {
+    /// Empty sponges over Keccak-f\[1600\]; `rate` in bytes, a multiple of 8 below 200.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(rate: usize) -> Self {
+        Self::with_rounds(rate, ROUNDS)
+    }
+
+    /// Empty sponges over the last `rounds` rounds of the permutation.
+    #[inline(always)]
+    #[must_use]
+    pub fn with_rounds(rate: usize, rounds: usize) -> Self {
+        debug_assert!(rate & 7 == 0 && rate < STATE_BYTES && rounds <= ROUNDS);
+        Self { state: State([[0; N]; LANES]), position: [0; N], rate, rounds }
+    }
+
+    /// Appends to each message its own bytes.
+    #[inline(always)]
+    pub fn absorb<B: Backend>(&mut self, b: B, mut messages: [&[u8]; N]) {
+        loop {
+            let mut full = [false; N];
+            for l in 0..N {
+                let room = self.rate - self.position[l];
+                let (now, later) = messages[l].split_at(room.min(messages[l].len()));
+                xor_bytes::<B, N>(&mut self.state, l, self.position[l], now);
+                self.position[l] += now.len();
+                full[l] = self.position[l] == self.rate;
+                messages[l] = later;
+            }
+            if !full.contains(&true) {
+                return;
+            }
+            self.next_block(b, &full);
+        }
+    }
+
+    /// Zeros up to the end of the current block, if it has begun (bytepad of SP 800-185).
+    #[inline(always)]
+    pub fn fill_block<B: Backend>(&mut self, b: B) {
+        let begun = self.position.map(|position| position > 0);
+        self.next_block(b, &begun);
+    }
+
+    /// Ends the messages: `suffix` holds the domain bits and the first bit of pad10*1.
+    #[inline(always)]
+    pub fn pad<B: Backend>(&mut self, b: B, suffix: u8) {
+        for l in 0..N {
+            xor_bytes::<B, N>(&mut self.state, l, self.position[l], &[suffix]);
+            xor_bytes::<B, N>(&mut self.state, l, self.rate - 1, &[0x80]);
+        }
+        self.next_block(b, &[true; N]);
+    }
+
+    /// The next bytes of each output; after [`Sponge::pad`].
+    #[inline(always)]
+    pub fn squeeze<B: Backend>(&mut self, b: B, mut outputs: [&mut [u8]; N]) {
+        loop {
+            let mut wanting = [false; N];
+            for l in 0..N {
+                let room = self.rate - self.position[l];
+                let output = core::mem::take(&mut outputs[l]);
+                let (now, later) = output.split_at_mut(room.min(output.len()));
+                copy_bytes::<B, N>(&self.state, l, self.position[l], now);
+                self.position[l] += now.len();
+                wanting[l] = !later.is_empty();
+                outputs[l] = later;
+            }
+            if !wanting.contains(&true) {
+                return;
+            }
+            self.next_block(b, &wanting);
+        }
+    }
+
+    #[inline(always)]
+    fn next_block<B: Backend>(&mut self, b: B, chosen: &[bool; N]) {
+        permute(b, &mut self.state, self.rounds, chosen);
+        for (position, chosen) in self.position.iter_mut().zip(chosen) {
+            if *chosen {
+                *position = 0;
+            }
+        }
+    }
+}
+
+impl<const N: usize> Drop for Sponge<N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.state.wipe();
+    }
+}
+
+/// Permutes the chosen messages, as many at a time as the backend has lanes; leaves the others.
+#[inline(always)]
+pub fn permute<B: Backend, const N: usize>(
+    b: B,
+    state: &mut State<N>,
+    rounds: usize,
+    chosen: &[bool; N],
+) {
+    let mut first = 0;
+    while first < N {
+        let width = if N - first == 1 { 1 } else { B::Many::COUNT.min(N - first) };
+        let group = &chosen[first..first + width];
+        if width == 1 && group[0] {
+            permute_single(b, state, rounds, first);
+        } else if group.contains(&true) {
+            permute_group(b, state, rounds, first, group);
+        }
+        first += width;
+    }
+}
+
+#[inline(never)]
+fn permute_single<B: Backend, const N: usize>(
+    b: B,
+    state: &mut State<N>,
+    rounds: usize,
+    message: usize,
+) {
+    b.vectorize(
+        #[inline(always)]
+        || {
+            let mut lanes = [B::One::splat(b, 0); LANES];
+            for (lane, words) in lanes.iter_mut().zip(&state.0) {
+                *lane = B::One::load(b, &words[message..]);
+            }
+            b.permute_one(&mut lanes, rounds);
+            for (lane, words) in lanes.iter().zip(&mut state.0) {
+                lane.store(&mut words[message..]);
+            }
+        },
+    );
+}
+
+/// Upper bound of [`Lanes::COUNT`].
+const MAX_COUNT: usize = 8;
+
+#[inline(never)]
+fn permute_group<B: Backend, const N: usize>(
+    b: B,
+    state: &mut State<N>,
+    rounds: usize,
+    first: usize,
+    group: &[bool],
+) {
+    b.vectorize(
+        #[inline(always)]
+        || {
+            let mut lanes = [B::Many::splat(b, 0); LANES];
+            for (lane, words) in lanes.iter_mut().zip(&state.0) {
+                let mut padded = [0; MAX_COUNT];
+                padded[..group.len()].copy_from_slice(&words[first..first + group.len()]);
+                *lane = B::Many::load(b, &padded);
+            }
+            b.permute_many(&mut lanes, rounds);
+            for (lane, words) in lanes.iter().zip(&mut state.0) {
+                let mut padded = [0; MAX_COUNT];
+                lane.store(&mut padded);
+                for (l, chosen) in group.iter().enumerate() {
+                    if *chosen {
+                        words[first + l] = padded[l];
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// Xors bytes into message `l` from byte `position` of its state on.
+#[inline(always)]
+fn xor_bytes<B: Backend, const N: usize>(
+    state: &mut State<N>,
+    l: usize,
+    position: usize,
+    bytes: &[u8],
+) {
+    let mut xor = |word: usize, value: u64| state.0[word][l] ^= B::One::encode(value);
+    let (head, words, tail) = split_words(position, bytes.len());
+    if head > 0 {
+        xor(position >> 3, partial_word(&bytes[..head]) << (8 * (position & 7)));
+    }
+    let first = (position + 7) >> 3;
+    let (whole, rest) = bytes[head..].as_chunks::<8>();
+    for (i, bytes) in whole.iter().enumerate() {
+        xor(first + i, u64::from_le_bytes(*bytes));
+    }
+    if tail > 0 {
+        xor(first + words, partial_word(rest));
+    }
+}
+
+/// Copies out bytes of message `l` from byte `position` of its state on.
+#[inline(always)]
+fn copy_bytes<B: Backend, const N: usize>(
+    state: &State<N>,
+    l: usize,
+    position: usize,
+    out: &mut [u8],
+) {
+    let word = |i: usize| B::One::decode(state.0[i][l]).to_le_bytes();
+    let (head, words, tail) = split_words(position, out.len());
+    if head > 0 {
+        let from = position & 7;
+        out[..head].copy_from_slice(&word(position >> 3)[from..from + head]);
+    }
+    let first = (position + 7) >> 3;
+    let (whole, rest) = out[head..].as_chunks_mut::<8>();
+    for (i, bytes) in whole.iter_mut().enumerate() {
+        *bytes = word(first + i);
+    }
+    if tail > 0 {
+        rest.copy_from_slice(&word(first + words)[..tail]);
+    }
+}
+
+/// Splits `len` bytes from `position` on into bytes before the next word boundary, whole words, and
+/// bytes after them.
+#[inline(always)]
+const fn split_words(position: usize, len: usize) -> (usize, usize, usize) {
+    let to_boundary = position.wrapping_neg() & 7;
+    let head = if to_boundary < len { to_boundary } else { len };
+    (head, (len - head) >> 3, (len - head) & 7)
+}
+
+#[inline(always)]
+fn partial_word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
