@@ -1,1 +1,81 @@
-//! placeholder
+//! ML-KEM-512, ML-KEM-768 and ML-KEM-1024, the key encapsulation mechanism of FIPS 203: generate, parse,
+//! encap, decap. `no_std`, no `alloc`, no `unsafe`.
+//!
+//! ```
+//! use kyber::mlkem768::{Ciphertext, DecapsulationKey, EncapsulationKey};
+//! # struct Rng(keccak::Reader);
+//! # impl rand_core::TryRng for Rng {
+//! #     type Error = core::convert::Infallible;
+//! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { rand_core::utils::next_word_via_fill(self) }
+//! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { rand_core::utils::next_word_via_fill(self) }
+//! #     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> { self.0.read(out); Ok(()) }
+//! # }
+//! # impl rand_core::TryCryptoRng for Rng {}
+//! # let mut rng = Rng(keccak::Shake128::new().finalize_xof());
+//! // Alice makes a key pair and sends the encapsulation key: 1184 bytes.
+//! let alice = DecapsulationKey::generate(&mut rng);
+//! let sent = alice.encapsulation_key().to_bytes();
+//!
+//! // Bob checks it, makes a secret and sends the ciphertext that carries it: 1088 bytes.
+//! let (ciphertext, bobs_secret) = EncapsulationKey::parse(&sent)?.encap(&mut rng);
+//! let sent = *ciphertext.as_bytes();
+//!
+//! // Alice opens it. Both hold the same 32 bytes.
+//! let alices_secret = alice.decap(&Ciphertext::from(sent));
+//! assert_eq!(alices_secret.as_bytes(), bobs_secret.as_bytes());
+//! # Ok::<(), kyber::Error>(())
+//! ```
+//!
+//! `rng` is any generator with the traits of `rand_core` 0.10. With the feature `getrandom` there are
+//! `DecapsulationKey::generate_os()` and `EncapsulationKey::encap_os()`, which need none.
+//!
+//! | | encapsulation key | ciphertext | expanded decapsulation key | seed | shared secret | security category |
+//! |---|---|---|---|---|---|---|
+//! | [`mlkem512`] | 800 | 768 | 1632 | 64 | 32 | 1 |
+//! | [`mlkem768`] | 1184 | 1088 | 2400 | 64 | 32 | 3 |
+//! | [`mlkem1024`] | 1568 | 1568 | 3168 | 64 | 32 | 5 |
+//!
+//! Keep a private key as its [`Seed`]. A key that has been generated or parsed holds its matrix, t and
+//! hash in expanded form, so that every further operation on it is faster. A wrong ciphertext of the
+//! right length is not an error: [`DecapsulationKey::decap`] then gives a secret that nobody else has.
+//!
+//! Secrets are handled in constant time, passed by reference, wiped on drop and not shown by `Debug`.
+//!
+//! | FIPS 203 | here |
+//! |---|---|
+//! | algorithms 16 and 19, ML-KEM.KeyGen | [`DecapsulationKey::from_seed`], [`DecapsulationKey::generate`] |
+//! | algorithms 17 and 20, ML-KEM.Encaps; section 7.2, key check | [`EncapsulationKey::encap`]; [`EncapsulationKey::parse`] |
+//! | algorithms 18 and 21, ML-KEM.Decaps; section 7.3, checks | [`DecapsulationKey::decap`]; [`DecapsulationKey::parse`], [`Ciphertext::parse`] |
+//! | algorithms 13, 14, 15, K-PKE | `k_pke::{key_gen, encrypt, decrypt}` |
+//! | algorithms 9, 10, NTT and inverse | `poly::{ntt, ntt_inverse}` |
+//! | algorithms 11, 12, MultiplyNTTs and BaseCaseMultiply | `poly::dot` |
+//! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{sample_ntt, sample_poly_cbd}` |
+//! | algorithms 5, 6, ByteEncode and ByteDecode; Compress, Decompress | `encode` |
+//!
+//! Features, all off by default: `getrandom`, and `hazmat` (encapsulation with given randomness,
+//! backends by name).
+
+#![no_std]
+
+mod backend;
+mod ct;
+mod encode;
+mod error;
+mod hash;
+#[cfg(feature = "hazmat")]
+pub mod hazmat;
+mod k_pke;
+mod kem;
+mod params;
+mod poly;
+mod sample;
+
+pub use error::Error;
+pub use kem::{
+    Ciphertext, DecapsulationKey, EncapsulationKey, SEED_BYTES, SHARED_SECRET_BYTES, Seed,
+    SharedSecret,
+};
+pub use params::{
+    CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, ParameterSet, mlkem512, mlkem768,
+    mlkem1024,
+};

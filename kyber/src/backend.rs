@@ -1,0 +1,111 @@
+//! The kernels of ML-KEM, one method each, with the portable algorithm as the default body.
+//!
+//! A backend is a token of the crate `keccak`; its file under `backend/` overrides what its
+//! instructions do faster. Every kernel is its own function (`inline(never)`): inlining whole
+//! operations is no faster and several times the code.
+
+mod portable;
+
+use crate::{
+    encode,
+    params::{N, SYM_BYTES},
+    poly::{self, NttPoly, Poly},
+    sample,
+};
+
+/// Kernels; bounds as at the functions that the defaults call.
+pub(crate) trait Backend: keccak::backend::Backend {
+    #[inline(never)]
+    fn ntt(self, f: &Poly, out: &mut NttPoly) {
+        out.0 = f.0;
+        poly::ntt(&mut out.0);
+    }
+
+    /// Ends a sum of products: NTT^-1 of its R-fold.
+    #[inline(never)]
+    fn ntt_inverse(self, f: &NttPoly, out: &mut Poly) {
+        out.0 = f.0;
+        poly::ntt_inverse(&mut out.0);
+    }
+
+    #[inline(never)]
+    fn times_gammas(self, f: &NttPoly, out: &mut NttPoly) {
+        poly::times_gammas(f, out);
+    }
+
+    #[inline(never)]
+    fn dot<const K: usize>(
+        self,
+        a: [&NttPoly; K],
+        b: &[NttPoly; K],
+        gb: &[NttPoly; K],
+        out: &mut NttPoly,
+    ) {
+        poly::dot(a, b, gb, &mut out.0);
+    }
+
+    #[inline(never)]
+    fn finish_row(self, f: &mut NttPoly, e: &NttPoly) {
+        poly::finish_row(f, e);
+    }
+
+    #[inline(never)]
+    fn make_canonical(self, f: &mut [i16; N]) {
+        poly::make_canonical(f);
+    }
+
+    #[inline(never)]
+    fn add(self, f: &mut Poly, g: &Poly) {
+        poly::add(f, g);
+    }
+
+    #[inline(never)]
+    fn subtract_from(self, f: &mut Poly, g: &Poly) {
+        poly::subtract_from(f, g);
+    }
+
+    #[inline(never)]
+    fn sample_ntt(self, rho: &[u8; SYM_BYTES], j: u8, i: u8, out: &mut NttPoly) {
+        sample::sample_ntt(self, rho, j, i, out);
+    }
+
+    #[inline(never)]
+    fn sample_poly_cbd(self, eta: usize, bytes: &[u8], out: &mut Poly) {
+        match eta {
+            2 => sample::sample_poly_cbd::<2>(bytes, out),
+            _ => sample::sample_poly_cbd::<3>(bytes, out),
+        }
+    }
+
+    #[inline(never)]
+    fn compress_and_encode(self, d: usize, f: &Poly, out: &mut [u8]) {
+        match d {
+            1 => encode::compress_and_encode::<1>(f, out),
+            4 => encode::compress_and_encode::<4>(f, out),
+            5 => encode::compress_and_encode::<5>(f, out),
+            10 => encode::compress_and_encode::<10>(f, out),
+            _ => encode::compress_and_encode::<11>(f, out),
+        }
+    }
+
+    #[inline(never)]
+    fn decode_and_decompress(self, d: usize, bytes: &[u8], out: &mut Poly) {
+        match d {
+            1 => encode::decode_and_decompress::<1>(bytes, out),
+            4 => encode::decode_and_decompress::<4>(bytes, out),
+            5 => encode::decode_and_decompress::<5>(bytes, out),
+            10 => encode::decode_and_decompress::<10>(bytes, out),
+            _ => encode::decode_and_decompress::<11>(bytes, out),
+        }
+    }
+
+    #[inline(never)]
+    fn encode_12(self, f: &NttPoly, out: &mut [u8]) {
+        encode::encode_12(f, out);
+    }
+
+    #[inline(never)]
+    fn decode_12(self, bytes: &[u8], out: &mut NttPoly) -> bool {
+        encode::decode_12(bytes, out)
+    }
+}

@@ -1,0 +1,159 @@
+//! ByteEncode_d, ByteDecode_d, Compress_d and Decompress_d (FIPS 203 section 4.2.1).
+//!
+//! Eight coefficients of d bits are d bytes, the first coefficient in the lowest bits. Compression
+//! divides by q, so by a multiplication and a shift: a division instruction takes a time that depends
+//! on its operands. All values may be secret. Tests: every coefficient, for every d.
+
+use crate::{
+    params::{N, Q},
+    poly::{NttPoly, Poly, canonical},
+};
+
+/// round(2^D x / q) mod 2^D, for x in \[0, q).
+#[inline(always)]
+fn compress<const D: usize>(x: i16) -> u16 {
+    let numerator = ((x as u32) << D) + Q as u32 / 2;
+    let quotient = if D <= 5 {
+        const RECIPROCAL: u32 = (1u32 << 26).div_ceil(Q as u32);
+        (numerator * RECIPROCAL) >> 26
+    } else {
+        const RECIPROCAL: u64 = (1u64 << 36).div_ceil(Q as u64);
+        ((u64::from(numerator) * RECIPROCAL) >> 36) as u32
+    };
+    quotient as u16 & ((1 << D) - 1)
+}
+
+/// round(q y / 2^D), for y in \[0, 2^D).
+#[inline(always)]
+fn decompress<const D: usize>(y: u16) -> i16 {
+    ((u32::from(y) * Q as u32 + (1 << (D - 1))) >> D) as i16
+}
+
+/// ByteEncode_D of `map` of each coefficient; `out` has 32 D bytes.
+#[inline(always)]
+fn encode<const D: usize>(f: &[i16; N], out: &mut [u8], map: impl Fn(i16) -> u16) {
+    for (eight, out) in f.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<D>().0) {
+        let mut bits = 0u128;
+        for (i, x) in eight.iter().enumerate() {
+            bits |= u128::from(map(*x)) << (D * i);
+        }
+        for (i, byte) in out.iter_mut().enumerate() {
+            *byte = (bits >> (8 * i)) as u8;
+        }
+    }
+}
+
+/// `map` of each value of ByteDecode_D, with d = 12 not yet reduced; `bytes` has 32 D bytes.
+#[inline(always)]
+fn decode<const D: usize>(bytes: &[u8], f: &mut [i16; N], map: impl Fn(u16) -> i16) {
+    for (eight, bytes) in f.as_chunks_mut::<8>().0.iter_mut().zip(bytes.as_chunks::<D>().0) {
+        let mut bits = 0u128;
+        for (i, byte) in bytes.iter().enumerate() {
+            bits |= u128::from(*byte) << (8 * i);
+        }
+        for (i, x) in eight.iter_mut().enumerate() {
+            *x = map((bits >> (D * i)) as u16 & ((1 << D) - 1));
+        }
+    }
+}
+
+/// Compress_D, then ByteEncode_D. Any representatives.
+#[inline(always)]
+pub(crate) fn compress_and_encode<const D: usize>(f: &Poly, out: &mut [u8]) {
+    encode::<D>(&f.0, out, |x| compress::<D>(canonical(x)));
+}
+
+/// ByteDecode_D, then Decompress_D. Results in \[0, q).
+#[inline(always)]
+pub(crate) fn decode_and_decompress<const D: usize>(bytes: &[u8], f: &mut Poly) {
+    decode::<D>(bytes, &mut f.0, decompress::<D>);
+}
+
+/// ByteEncode_12. Coefficients in \[0, q).
+#[inline(always)]
+pub(crate) fn encode_12(f: &NttPoly, out: &mut [u8]) {
+    encode::<12>(&f.0, out, |x| x as u16);
+}
+
+/// The 12-bit values, and whether all were below q already. Takes the same time for any values.
+#[inline(always)]
+pub(crate) fn decode_12(bytes: &[u8], f: &mut NttPoly) -> bool {
+    decode::<12>(bytes, &mut f.0, |y| y as i16);
+    f.0.iter().fold(0, |any, x| any | ((Q - 1 - x) >> 15)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_compression<const D: usize>() {
+        let (q, power) = (u32::from(Q as u16), 1u32 << D);
+        for x in 0..q {
+            let expected = (2 * power * x + q) / (2 * q) % power;
+            assert_eq!(u32::from(compress::<D>(x as i16)), expected, "compress {x} to {D} bits");
+        }
+        for y in 0..power {
+            let expected = (2 * q * y + power) / (2 * power);
+            assert_eq!(decompress::<D>(y as u16) as u32, expected, "decompress {y} from {D} bits");
+            assert_eq!(u32::from(compress::<D>(decompress::<D>(y as u16))), y, "{y} at {D} bits");
+        }
+    }
+
+    #[test]
+    fn compression_over_all_values() {
+        check_compression::<1>();
+        check_compression::<4>();
+        check_compression::<5>();
+        check_compression::<10>();
+        check_compression::<11>();
+    }
+
+    /// Every value of D bits at every place of a group of eight, against one bit at a time.
+    fn check_encoding<const D: usize>() {
+        for start in (0..1 << D).step_by(8) {
+            let mut f = [0; N];
+            for (i, x) in f.iter_mut().enumerate() {
+                *x = ((start + i + (i >> 3)) & ((1 << D) - 1)) as i16;
+            }
+            let mut bytes = [0; 32 * 12];
+            let bytes = &mut bytes[..32 * D];
+            encode::<D>(&f, bytes, |x| x as u16);
+            for bit in 0..N * D {
+                let expected = f[bit / D] as usize >> (bit % D) & 1;
+                assert_eq!(
+                    bytes[bit / 8] as usize >> (bit % 8) & 1,
+                    expected,
+                    "bit {bit}, d = {D}"
+                );
+            }
+            let mut decoded = [0; N];
+            decode::<D>(bytes, &mut decoded, |y| y as i16);
+            assert_eq!(decoded, f, "d = {D}");
+        }
+    }
+
+    #[test]
+    fn encoding_over_all_values() {
+        check_encoding::<1>();
+        check_encoding::<4>();
+        check_encoding::<5>();
+        check_encoding::<10>();
+        check_encoding::<11>();
+        check_encoding::<12>();
+    }
+
+    #[test]
+    fn range_check_at_every_position() {
+        for position in 0..N {
+            for value in 0..4096 {
+                let mut f = NttPoly([Q - 1; N]);
+                f.0[position] = value;
+                let mut bytes = [0; 384];
+                encode_12(&f, &mut bytes);
+                let mut decoded = NttPoly::ZERO;
+                assert_eq!(decode_12(&bytes, &mut decoded), value < Q, "{value} at {position}");
+                assert_eq!(decoded.0, f.0);
+            }
+        }
+    }
+}

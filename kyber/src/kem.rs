@@ -1,0 +1,509 @@
+//! The keys, ciphertexts and secrets of ML-KEM and what is done with them (FIPS 203 sections 6 and 7).
+//!
+//! Invariants: an [`EncapsulationKey`] has passed the modulus check and holds the matrix, t and H(ek);
+//! a [`DecapsulationKey`] holds the key that belongs to its s. So encap and decap cannot fail. A key
+//! carries the backend that it was made on. Secret: seeds, m, s, z, the shared secret.
+
+use core::fmt;
+
+use keccak::{backend::Level, dispatch};
+use rand_core::{CryptoRng, TryCryptoRng};
+use subtle::{Choice, ConstantTimeEq};
+
+use crate::{
+    Error,
+    backend::Backend,
+    ct::{self, SecretBytes},
+    hash,
+    k_pke::{self, NttVector, PublicKey, zero_vector},
+    params::{
+        Bytes, CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, POLY_BYTES,
+        ParameterSet, SYM_BYTES, ciphertext_bytes, decapsulation_key_bytes,
+        encapsulation_key_bytes,
+    },
+};
+
+/// Bytes of a [`Seed`].
+pub const SEED_BYTES: usize = 64;
+/// Bytes of a [`SharedSecret`].
+pub const SHARED_SECRET_BYTES: usize = 32;
+
+macro_rules! secret_type {
+    ($type:ident, $bytes:expr, $name:literal) => {
+        impl $type {
+            /// The bytes. Copies of them are the caller's to wipe.
+            #[must_use]
+            pub fn as_bytes(&self) -> &[u8; $bytes] {
+                &self.0.0
+            }
+        }
+
+        impl ConstantTimeEq for $type {
+            fn ct_eq(&self, other: &Self) -> Choice {
+                self.0.ct_eq(&other.0)
+            }
+        }
+
+        /// In constant time.
+        impl PartialEq for $type {
+            fn eq(&self, other: &Self) -> bool {
+                self.ct_eq(other).into()
+            }
+        }
+
+        impl Eq for $type {}
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!($name, " { .. }"))
+            }
+        }
+
+        impl zeroize::ZeroizeOnDrop for $type {}
+    };
+}
+
+/// What a key pair is made from: d, then z, 32 random bytes each. The smallest form of a private key.
+///
+/// Wiped on drop.
+#[derive(Clone)]
+pub struct Seed(SecretBytes<SEED_BYTES>);
+
+secret_type!(Seed, SEED_BYTES, "Seed");
+
+impl Seed {
+    /// A seed from its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] if there are not 64.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        Error::check_length(bytes, SEED_BYTES)?;
+        let mut seed = Self(SecretBytes::ZERO);
+        seed.0.0.copy_from_slice(bytes);
+        Ok(seed)
+    }
+}
+
+impl From<&[u8; SEED_BYTES]> for Seed {
+    fn from(bytes: &[u8; SEED_BYTES]) -> Self {
+        Self(SecretBytes(*bytes))
+    }
+}
+
+/// What both sides hold after a key exchange: 32 bytes, fit to be used as a key.
+///
+/// Wiped on drop; compared in constant time.
+#[derive(Clone)]
+pub struct SharedSecret(SecretBytes<SHARED_SECRET_BYTES>);
+
+secret_type!(SharedSecret, SHARED_SECRET_BYTES, "SharedSecret");
+
+/// An encapsulated secret, of the right length; nothing else about it needs to be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ciphertext<const K: usize>(CiphertextBytes<K>)
+where
+    MlKem<K>: ParameterSet;
+
+impl<const K: usize> Ciphertext<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    /// A ciphertext from its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        Error::check_length(bytes, ciphertext_bytes(K))?;
+        let mut ciphertext = Self(CiphertextBytes::<K>::ZERO);
+        ciphertext.0.as_mut().copy_from_slice(bytes);
+        Ok(ciphertext)
+    }
+
+    /// The bytes to send.
+    #[must_use]
+    pub fn as_bytes(&self) -> &CiphertextBytes<K> {
+        &self.0
+    }
+}
+
+impl<const K: usize> AsRef<[u8]> for Ciphertext<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+}
+
+impl<const K: usize, const N: usize> From<[u8; N]> for Ciphertext<K>
+where
+    MlKem<K>: ParameterSet<CiphertextBytes = [u8; N]>,
+{
+    fn from(bytes: [u8; N]) -> Self {
+        Self(bytes)
+    }
+}
+
+/// The public key. Holds what encapsulation needs in expanded form, so that it is checked and expanded
+/// once.
+#[derive(Clone)]
+pub struct EncapsulationKey<const K: usize>
+where
+    MlKem<K>: ParameterSet,
+{
+    public: PublicKey<K>,
+    bytes: EncapsulationKeyBytes<K>,
+    /// H(ek).
+    hash: [u8; SYM_BYTES],
+    pub(crate) level: Level,
+}
+
+impl<const K: usize> EncapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn zero(level: Level) -> Self {
+        let bytes = EncapsulationKeyBytes::<K>::ZERO;
+        Self { public: PublicKey::ZERO, bytes, hash: [0; SYM_BYTES], level }
+    }
+
+    /// Checks and expands an encoded key (FIPS 203 section 7.2).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`]; [`Error::NotReduced`] if a coefficient is not below q.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        Self::parse_at(Level::detect(), bytes)
+    }
+
+    pub(crate) fn parse_at(level: Level, bytes: &[u8]) -> Result<Self, Error> {
+        let mut key = Self::zero(level);
+        key.fill(bytes)?;
+        Ok(key)
+    }
+
+    fn fill(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        Error::check_length(bytes, encapsulation_key_bytes(K))?;
+        self.bytes.as_mut().copy_from_slice(bytes);
+        dispatch!(self.level, b => self.expand(b))
+    }
+
+    fn expand<B: Backend>(&mut self, b: B) -> Result<(), Error> {
+        let (rows, rho) = self.bytes.as_ref().as_chunks::<POLY_BYTES>();
+        let mut reduced = true;
+        for (bytes, t) in rows.iter().zip(&mut self.public.t) {
+            reduced &= b.decode_12(bytes, t);
+        }
+        let (true, Some(rho)) = (reduced, rho.first_chunk()) else {
+            return Err(Error::NotReduced);
+        };
+        self.public.expand(b, rho);
+        hash::h(b, self.bytes.as_ref(), &mut self.hash);
+        Ok(())
+    }
+
+    /// The encoded key.
+    #[must_use]
+    pub fn as_bytes(&self) -> &EncapsulationKeyBytes<K> {
+        &self.bytes
+    }
+
+    /// The encoded key, as an array to keep.
+    #[must_use]
+    pub fn to_bytes(&self) -> EncapsulationKeyBytes<K> {
+        self.bytes.clone()
+    }
+
+    /// A fresh shared secret and the ciphertext that carries it to the owner of the private key
+    /// (ML-KEM.Encaps). Draws 32 bytes.
+    pub fn encap<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> (Ciphertext<K>, SharedSecret) {
+        let Ok(pair) = self.try_encap(rng);
+        pair
+    }
+
+    /// [`EncapsulationKey::encap`] with a generator that can fail.
+    ///
+    /// # Errors
+    ///
+    /// The generator's.
+    pub fn try_encap<R: TryCryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+    ) -> Result<(Ciphertext<K>, SharedSecret), R::Error> {
+        let mut m = SecretBytes::ZERO;
+        rng.try_fill_bytes(&mut m.0)?;
+        Ok(self.encap_message(&m.0))
+    }
+
+    /// [`EncapsulationKey::encap`] with the operating system's generator.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's.
+    #[cfg(feature = "getrandom")]
+    pub fn encap_os(&self) -> Result<(Ciphertext<K>, SharedSecret), getrandom::Error> {
+        let mut m = SecretBytes::ZERO;
+        getrandom::fill(&mut m.0)?;
+        Ok(self.encap_message(&m.0))
+    }
+
+    pub(crate) fn encap_message(&self, m: &[u8; SYM_BYTES]) -> (Ciphertext<K>, SharedSecret) {
+        let mut ciphertext = Ciphertext(CiphertextBytes::<K>::ZERO);
+        let mut secret = SharedSecret(SecretBytes::ZERO);
+        let out = ciphertext.0.as_mut();
+        dispatch!(self.level, b => self.encap_internal(b, m, out, &mut secret));
+        (ciphertext, secret)
+    }
+
+    /// ML-KEM.Encaps_internal.
+    fn encap_internal<B: Backend>(
+        &self,
+        b: B,
+        m: &[u8; SYM_BYTES],
+        ciphertext: &mut [u8],
+        secret: &mut SharedSecret,
+    ) {
+        let mut derived = SecretBytes::<64>::ZERO;
+        hash::g(b, &[m, &self.hash], &mut derived.0);
+        let (k, r) = derived.halves();
+        k_pke::encrypt(b, &self.public, m, r, ciphertext);
+        secret.0.0.copy_from_slice(k);
+    }
+}
+
+impl<const K: usize> PartialEq for EncapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl<const K: usize> Eq for EncapsulationKey<K> where MlKem<K>: ParameterSet {}
+
+impl<const K: usize> fmt::Debug for EncapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EncapsulationKey").field(&self.bytes).finish()
+    }
+}
+
+/// The private key, with its public key and all that decapsulation needs in expanded form.
+///
+/// Wiped on drop. Kept and sent as a [`Seed`] (64 bytes) or in the expanded form of FIPS 203.
+#[derive(Clone)]
+pub struct DecapsulationKey<const K: usize>
+where
+    MlKem<K>: ParameterSet,
+{
+    /// In \[0, q).
+    s: NttVector<K>,
+    encapsulation_key: EncapsulationKey<K>,
+    z: SecretBytes<SYM_BYTES>,
+    /// None if the key came in expanded form.
+    seed: Option<Seed>,
+}
+
+impl<const K: usize> DecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn zero(level: Level) -> Self {
+        Self {
+            s: zero_vector(),
+            encapsulation_key: EncapsulationKey::zero(level),
+            z: SecretBytes::ZERO,
+            seed: None,
+        }
+    }
+
+    /// A fresh key pair (ML-KEM.KeyGen). Draws 64 bytes: d, then z.
+    pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        let Ok(key) = Self::try_generate(rng);
+        key
+    }
+
+    /// [`DecapsulationKey::generate`] with a generator that can fail.
+    ///
+    /// # Errors
+    ///
+    /// The generator's.
+    pub fn try_generate<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
+        let mut seed = Seed(SecretBytes::ZERO);
+        rng.try_fill_bytes(&mut seed.0.0)?;
+        Ok(Self::from_seed(&seed))
+    }
+
+    /// [`DecapsulationKey::generate`] with the operating system's generator.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's.
+    #[cfg(feature = "getrandom")]
+    pub fn generate_os() -> Result<Self, getrandom::Error> {
+        let mut seed = Seed(SecretBytes::ZERO);
+        getrandom::fill(&mut seed.0.0)?;
+        Ok(Self::from_seed(&seed))
+    }
+
+    /// The key pair of a seed (ML-KEM.KeyGen_internal).
+    #[must_use]
+    pub fn from_seed(seed: &Seed) -> Self {
+        Self::from_seed_at(Level::detect(), seed)
+    }
+
+    pub(crate) fn from_seed_at(level: Level, seed: &Seed) -> Self {
+        let mut key = Self::zero(level);
+        dispatch!(level, b => key.fill_from_seed(b, seed));
+        key
+    }
+
+    fn fill_from_seed<B: Backend>(&mut self, b: B, seed: &Seed) {
+        let (d, z) = seed.0.halves();
+        let ek = &mut self.encapsulation_key;
+        k_pke::key_gen(b, d, &mut self.s, &mut ek.public, ek.bytes.as_mut());
+        hash::h(b, ek.bytes.as_ref(), &mut ek.hash);
+        self.z.0.copy_from_slice(z);
+        self.seed = Some(seed.clone());
+    }
+
+    /// The seed, unless the key was parsed from its expanded form, which does not hold d.
+    #[must_use]
+    pub fn seed(&self) -> Option<&Seed> {
+        self.seed.as_ref()
+    }
+
+    /// Checks and takes apart an expanded key (FIPS 203 section 7.3).
+    ///
+    /// Stricter than the standard in one point: the encapsulation key inside must pass its modulus
+    /// check too. Coefficients of s are taken mod q, as ByteDecode_12 does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`]; [`Error::NotReduced`]; [`Error::KeyHash`] if the hash inside is wrong.
+    pub fn parse(expanded: &[u8]) -> Result<Self, Error> {
+        Self::parse_at(Level::detect(), expanded)
+    }
+
+    pub(crate) fn parse_at(level: Level, expanded: &[u8]) -> Result<Self, Error> {
+        Error::check_length(expanded, decapsulation_key_bytes(K))?;
+        let (s, rest) = expanded.split_at(POLY_BYTES * K);
+        let (ek, rest) = rest.split_at(encapsulation_key_bytes(K));
+        let (hash, z) = rest.split_at(SYM_BYTES);
+        let mut key = Self::zero(level);
+        key.encapsulation_key.fill(ek)?;
+        if key.encapsulation_key.hash != hash {
+            return Err(Error::KeyHash);
+        }
+        dispatch!(level, b => key.decode_s(b, s));
+        key.z.0.copy_from_slice(z);
+        Ok(key)
+    }
+
+    fn decode_s<B: Backend>(&mut self, b: B, bytes: &[u8]) {
+        for (bytes, s) in bytes.chunks_exact(POLY_BYTES).zip(&mut self.s) {
+            b.decode_12(bytes, s);
+            b.make_canonical(&mut s.0);
+        }
+    }
+
+    /// Writes the expanded form: s, the encapsulation key, its hash, z.
+    pub fn to_expanded_bytes(&self, out: &mut ExpandedBytes<K>) {
+        let (s, rest) = out.as_mut().split_at_mut(POLY_BYTES * K);
+        let (ek, rest) = rest.split_at_mut(encapsulation_key_bytes(K));
+        let (hash, z) = rest.split_at_mut(SYM_BYTES);
+        dispatch!(self.encapsulation_key.level, b => self.encode_s(b, s));
+        ek.copy_from_slice(self.encapsulation_key.bytes.as_ref());
+        hash.copy_from_slice(&self.encapsulation_key.hash);
+        z.copy_from_slice(&self.z.0);
+    }
+
+    fn encode_s<B: Backend>(&self, b: B, out: &mut [u8]) {
+        for (s, out) in self.s.iter().zip(out.chunks_exact_mut(POLY_BYTES)) {
+            b.encode_12(s, out);
+        }
+    }
+
+    /// The public key that belongs to this key.
+    #[must_use]
+    pub fn encapsulation_key(&self) -> &EncapsulationKey<K> {
+        &self.encapsulation_key
+    }
+
+    /// The secret that a ciphertext carries (ML-KEM.Decaps). A wrong ciphertext is not an error: it
+    /// gives a secret that only this key can compute and that matches no other, in the same time.
+    #[must_use]
+    pub fn decap(&self, ciphertext: &Ciphertext<K>) -> SharedSecret {
+        let mut secret = SharedSecret(SecretBytes::ZERO);
+        let level = self.encapsulation_key.level;
+        dispatch!(level, b => self.decap_internal(b, ciphertext, &mut secret));
+        secret
+    }
+
+    /// ML-KEM.Decaps_internal.
+    fn decap_internal<B: Backend>(
+        &self,
+        b: B,
+        ciphertext: &Ciphertext<K>,
+        secret: &mut SharedSecret,
+    ) {
+        let ek = &self.encapsulation_key;
+        let ciphertext = ciphertext.0.as_ref();
+        let mut m = SecretBytes::ZERO;
+        k_pke::decrypt(b, &self.s, ciphertext, &mut m.0);
+        let mut derived = SecretBytes::<64>::ZERO;
+        hash::g(b, &[&m.0, &ek.hash], &mut derived.0);
+        let (k, r) = derived.halves();
+        let mut rejection = SecretBytes::ZERO;
+        hash::j(b, &self.z.0, ciphertext, &mut rejection.0);
+        let mut buffer = SecretBytes::<{ ciphertext_bytes(4) }>::ZERO;
+        let again = &mut buffer.0[..ciphertext.len()];
+        k_pke::encrypt(b, &ek.public, &m.0, r, again);
+        secret.0.0.copy_from_slice(k);
+        let differs = !ct::equal(ciphertext, again);
+        ct::assign_if(differs, &mut secret.0.0, &rejection.0);
+    }
+}
+
+impl<const K: usize> ConstantTimeEq for DecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn ct_eq(&self, other: &Self) -> Choice {
+        let (ours, theirs) = (&self.encapsulation_key, &other.encapsulation_key);
+        let mut equal = ct::equal(ours.bytes.as_ref(), theirs.bytes.as_ref());
+        equal &= self.z.ct_eq(&other.z);
+        for (s, t) in self.s.iter().zip(&other.s) {
+            equal &= s.ct_eq(t);
+        }
+        equal
+    }
+}
+
+/// In constant time.
+impl<const K: usize> PartialEq for DecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn eq(&self, other: &Self) -> bool {
+        self.ct_eq(other).into()
+    }
+}
+
+impl<const K: usize> Eq for DecapsulationKey<K> where MlKem<K>: ParameterSet {}
+
+impl<const K: usize> fmt::Debug for DecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DecapsulationKey { .. }")
+    }
+}
+
+impl<const K: usize> zeroize::ZeroizeOnDrop for DecapsulationKey<K> where MlKem<K>: ParameterSet {}
