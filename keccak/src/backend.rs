@@ -5,9 +5,11 @@
 //! detection in [`Level`], so holding it proves them. [`dispatch!`](crate::dispatch) turns a `Level`
 //! into a token, once per operation; everything below is generic over the token's type.
 
+mod complemented;
 mod interleaved;
 mod scalar;
 
+pub use complemented::Complemented;
 pub use interleaved::U32x2;
 pub use scalar::{Form, Interleaved, Planes, Scalar};
 #[cfg(feature = "hazmat")]
@@ -35,6 +37,20 @@ pub trait Lane: Copy {
     fn rotate_left<const BY: u32>(self) -> Self;
     /// `self ^ (!second & third)`.
     fn chi(self, second: Self, third: Self) -> Self;
+    /// chi of plane `Y`.
+    #[inline(always)]
+    fn chi_row<const Y: usize>(p: &[Self; 5]) -> [Self; 5] {
+        [
+            p[0].chi(p[1], p[2]),
+            p[1].chi(p[2], p[3]),
+            p[2].chi(p[3], p[4]),
+            p[3].chi(p[4], p[0]),
+            p[4].chi(p[0], p[1]),
+        ]
+    }
+    /// Enters and leaves the representation that [`Lane::chi_row`] works in.
+    #[inline(always)]
+    fn complement(_state: &mut [Self; LANES]) {}
 }
 
 /// How a backend `B` makes lanes and brings them back to memory, where a lane is a `u64` in the order

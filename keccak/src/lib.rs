@@ -35,6 +35,8 @@
 //! reduced rounds, backends by name).
 
 #![no_std]
+// Division takes a time that depends on its operands; constants are computed before there are secrets.
+#![cfg_attr(not(test), deny(clippy::integer_division_remainder_used))]
 
 pub mod backend;
 #[cfg(feature = "digest")]

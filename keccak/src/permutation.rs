@@ -68,12 +68,14 @@ pub(crate) static RHO_CHAIN: [u32; 24] = {
 /// The last `rounds` rounds, in the in-place chain form.
 #[inline(always)]
 pub fn unrolled<B: Copy, L: Lanes<B>>(b: B, a: &mut [L; LANES], rounds: usize) {
+    L::complement(a);
     for constant in &L::round_constants()[ROUNDS - rounds..] {
         theta(a);
         rho_pi_unrolled(a);
         chi(a);
         a[0] = a[0].xor(L::splat(b, *constant));
     }
+    L::complement(a);
 }
 
 /// The last `rounds` rounds with rho and pi as a loop over the two tables that the caller passes:
@@ -155,10 +157,17 @@ fn rho_pi_unrolled<L: Lane>(a: &mut [L; LANES]) {
 
 #[inline(always)]
 fn chi<L: Lane>(a: &mut [L; LANES]) {
-    for y in [0, 5, 10, 15, 20] {
-        let row = chi_row(&[a[y], a[y + 1], a[y + 2], a[y + 3], a[y + 4]]);
-        a[y..y + 5].copy_from_slice(&row);
-    }
+    chi_plane::<0, L>(a);
+    chi_plane::<1, L>(a);
+    chi_plane::<2, L>(a);
+    chi_plane::<3, L>(a);
+    chi_plane::<4, L>(a);
+}
+
+#[inline(always)]
+fn chi_plane<const Y: usize, L: Lane>(a: &mut [L; LANES]) {
+    let row = [a[5 * Y], a[5 * Y + 1], a[5 * Y + 2], a[5 * Y + 3], a[5 * Y + 4]];
+    a[5 * Y..5 * Y + 5].copy_from_slice(&L::chi_row::<Y>(&row));
 }
 
 /// The last `rounds` rounds, plane by plane, two rounds a turn between two sets of lanes, so that no
@@ -166,6 +175,7 @@ fn chi<L: Lane>(a: &mut [L; LANES]) {
 #[inline(always)]
 pub fn planes<B: Copy, L: Lanes<B>>(b: B, state: &mut [L; LANES], rounds: usize) {
     let mut a = *state;
+    L::complement(&mut a);
     let mut c = parities(&a);
     let (pairs, last) = L::round_constants()[ROUNDS - rounds..].as_chunks::<2>();
     for [even, odd] in pairs {
@@ -175,6 +185,7 @@ pub fn planes<B: Copy, L: Lanes<B>>(b: B, state: &mut [L; LANES], rounds: usize)
     if let [constant] = last {
         a = round_planes(&a, &mut c, L::splat(b, *constant));
     }
+    L::complement(&mut a);
     *state = a;
 }
 
@@ -184,19 +195,19 @@ pub fn planes<B: Copy, L: Lanes<B>>(b: B, state: &mut [L; LANES], rounds: usize)
 fn round_planes<L: Lane>(a: &[L; LANES], c: &mut [L; 5], constant: L) -> [L; LANES] {
     let d = theta_effect(c);
     macro_rules! plane {
-        ($($x:literal: $from:literal << $by:literal),*) => {
-            chi_row(&[$(a[$from].xor(d[$x]).rotate_left::<$by>()),*])
+        ($y:literal; $($x:literal: $from:literal << $by:literal),*) => {
+            L::chi_row::<$y>(&[$(a[$from].xor(d[$x]).rotate_left::<$by>()),*])
         };
     }
-    let mut p0 = plane!(0: 0 << 0, 1: 6 << 44, 2: 12 << 43, 3: 18 << 21, 4: 24 << 14);
+    let mut p0 = plane!(0; 0: 0 << 0, 1: 6 << 44, 2: 12 << 43, 3: 18 << 21, 4: 24 << 14);
     p0[0] = p0[0].xor(constant);
-    let p1 = plane!(3: 3 << 28, 4: 9 << 20, 0: 10 << 3, 1: 16 << 45, 2: 22 << 61);
+    let p1 = plane!(1; 3: 3 << 28, 4: 9 << 20, 0: 10 << 3, 1: 16 << 45, 2: 22 << 61);
     *c = xor_row(&p0, &p1);
-    let p2 = plane!(1: 1 << 1, 2: 7 << 6, 3: 13 << 25, 4: 19 << 8, 0: 20 << 18);
+    let p2 = plane!(2; 1: 1 << 1, 2: 7 << 6, 3: 13 << 25, 4: 19 << 8, 0: 20 << 18);
     *c = xor_row(c, &p2);
-    let p3 = plane!(4: 4 << 27, 0: 5 << 36, 1: 11 << 10, 2: 17 << 15, 3: 23 << 56);
+    let p3 = plane!(3; 4: 4 << 27, 0: 5 << 36, 1: 11 << 10, 2: 17 << 15, 3: 23 << 56);
     *c = xor_row(c, &p3);
-    let p4 = plane!(2: 2 << 62, 3: 8 << 55, 4: 14 << 39, 0: 15 << 41, 1: 21 << 2);
+    let p4 = plane!(4; 2: 2 << 62, 3: 8 << 55, 4: 14 << 39, 0: 15 << 41, 1: 21 << 2);
     *c = xor_row(c, &p4);
     [
         p0[0], p0[1], p0[2], p0[3], p0[4], p1[0], p1[1], p1[2], p1[3], p1[4], p2[0], p2[1], p2[2],
@@ -207,15 +218,4 @@ fn round_planes<L: Lane>(a: &[L; LANES], c: &mut [L; 5], constant: L) -> [L; LAN
 #[inline(always)]
 fn xor_row<L: Lane>(p: &[L; 5], q: &[L; 5]) -> [L; 5] {
     [p[0].xor(q[0]), p[1].xor(q[1]), p[2].xor(q[2]), p[3].xor(q[3]), p[4].xor(q[4])]
-}
-
-#[inline(always)]
-fn chi_row<L: Lane>(p: &[L; 5]) -> [L; 5] {
-    [
-        p[0].chi(p[1], p[2]),
-        p[1].chi(p[2], p[3]),
-        p[2].chi(p[3], p[4]),
-        p[3].chi(p[4], p[0]),
-        p[4].chi(p[0], p[1]),
-    ]
 }

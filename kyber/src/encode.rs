@@ -5,6 +5,7 @@
 //! on its operands. All values may be secret. Tests: every coefficient, for every d.
 
 use crate::{
+    constants::HALF_Q,
     params::{N, Q},
     poly::{NttPoly, Poly, canonical},
 };
@@ -12,7 +13,7 @@ use crate::{
 /// round(2^D x / q) mod 2^D, for x in \[0, q).
 #[inline(always)]
 fn compress<const D: usize>(x: i16) -> u16 {
-    let numerator = ((x as u32) << D) + Q as u32 / 2;
+    let numerator = ((x as u32) << D) + HALF_Q;
     let quotient = if D <= 5 {
         const RECIPROCAL: u32 = (1u32 << 26).div_ceil(Q as u32);
         (numerator * RECIPROCAL) >> 26

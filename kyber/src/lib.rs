@@ -56,8 +56,11 @@
 //! backends by name).
 
 #![no_std]
+// Division takes a time that depends on its operands; constants are computed before there are secrets.
+#![cfg_attr(not(test), deny(clippy::integer_division_remainder_used))]
 
 mod backend;
+mod constants;
 mod ct;
 mod encode;
 mod error;

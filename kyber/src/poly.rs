@@ -6,7 +6,12 @@
 //! Montgomery products, a b R^-1 mod q with R = 2^16. All values may be secret.
 //! Tests: every leaf over its whole domain, the transforms against schoolbook multiplication.
 
-use crate::params::{N, Q};
+use crate::{
+    constants::{
+        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, PRODUCT_SCALE, Q_INVERSE, layer_zetas,
+    },
+    params::{N, Q},
+};
 
 /// A polynomial of R_q, coefficient of X^i at index i. Wiped on drop.
 #[repr(C, align(64))]
@@ -90,76 +95,6 @@ impl Vector for i16 {
     }
 }
 
-/// R mod q, and q^-1 mod R.
-const R: u32 = (1 << 16) % Q as u32;
-const Q_INVERSE: i16 = {
-    let mut inverse = Q;
-    let mut bits = 3;
-    while bits < 16 {
-        inverse = inverse.wrapping_mul(2i16.wrapping_sub(Q.wrapping_mul(inverse)));
-        bits *= 2;
-    }
-    inverse
-};
-const _: () = assert!(Q.wrapping_mul(Q_INVERSE) == 1);
-
-/// A constant c as c R mod q, centred, and that times q^-1 mod R: what a Montgomery product by c needs.
-#[derive(Clone, Copy)]
-pub(crate) struct Factor {
-    value: i16,
-    times_q_inverse: i16,
-}
-
-impl Factor {
-    pub(crate) const fn new(c: u32) -> Self {
-        let residue = (c % Q as u32 * R % Q as u32) as i16;
-        let value = if residue > Q / 2 { residue - Q } else { residue };
-        Self { value, times_q_inverse: value.wrapping_mul(Q_INVERSE) }
-    }
-}
-
-const fn power(base: u32, exponent: u32) -> u32 {
-    let mut result = 1;
-    let mut i = 0;
-    while i < exponent {
-        result = result * base % Q as u32;
-        i += 1;
-    }
-    result
-}
-
-/// zeta^BitRev_7(i), where zeta = 17 is a primitive 256-th root of unity.
-const fn zeta_power(i: u32) -> u32 {
-    power(17, i.reverse_bits() >> 25)
-}
-
-static ZETAS: [Factor; 128] = {
-    let mut zetas = [Factor::new(0); 128];
-    let mut i = 0;
-    while i < 128 {
-        zetas[i] = Factor::new(zeta_power(i as u32));
-        i += 1;
-    }
-    zetas
-};
-
-/// zeta^(2 BitRev_7(i) + 1) at index 2i + 1, and 1 before it.
-static GAMMAS: [Factor; N] = {
-    let mut gammas = [Factor::new(1); N];
-    let mut i = 0;
-    while i < 128 {
-        let zeta = zeta_power(i as u32);
-        gammas[2 * i + 1] = Factor::new(zeta * zeta % Q as u32 * 17);
-        i += 1;
-    }
-    gammas
-};
-
-/// Ends NTT^-1: 1/128, and R for the R^-1 that a sum of products still carries.
-const INVERSE_SCALE: Factor = Factor::new(power(128, Q as u32 - 2) * R);
-/// Undoes the R^-1 of a sum of products.
-const PRODUCT_SCALE: Factor = Factor::new(R);
-
 /// a c mod q; |result| <= |a| / 39 + q / 2, so below q for every i16.
 #[inline(always)]
 fn multiply<V: Vector>(a: V, c: Factor) -> V {
@@ -170,8 +105,7 @@ fn multiply<V: Vector>(a: V, c: Factor) -> V {
 /// The representative of a in \[-q/2, q/2\], for every i16 (Barrett).
 #[inline(always)]
 fn reduce<V: Vector>(a: V) -> V {
-    const FACTOR: i16 = ((1 << 26) + Q as i32 / 2).div_euclid(Q as i32) as i16;
-    let rounded = a.mul_high(V::splat(FACTOR)).add(V::splat(1 << 9)).shift_right::<10>();
+    let rounded = a.mul_high(V::splat(BARRETT_FACTOR)).add(V::splat(1 << 9)).shift_right::<10>();
     a.sub(rounded.mul_low(V::splat(Q)))
 }
 
@@ -196,8 +130,7 @@ pub(crate) fn ntt<V: Vector>(f: &mut [V; N]) {
 
 #[inline(always)]
 fn forward_layer<V: Vector, const LEN: usize>(f: &mut [V; N]) {
-    let zetas = &ZETAS[const { 128 / LEN }..const { 256 / LEN }];
-    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(zetas) {
+    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(const { layer_zetas(LEN) }) {
         let (low, high) = block.split_at_mut(LEN);
         for (low, high) in low.iter_mut().zip(high) {
             let product = multiply(*high, *zeta);
@@ -227,8 +160,8 @@ pub(crate) fn ntt_inverse<V: Vector>(f: &mut [V; N]) {
 
 #[inline(always)]
 fn inverse_layer<V: Vector, const LEN: usize, const REDUCE: bool>(f: &mut [V; N]) {
-    let zetas = &ZETAS[const { 128 / LEN }..const { 256 / LEN }];
-    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(zetas.iter().rev()) {
+    let zetas = const { layer_zetas(LEN) }.iter().rev();
+    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(zetas) {
         let (low, high) = block.split_at_mut(LEN);
         for (low, high) in low.iter_mut().zip(high) {
             let difference = high.sub(*low);
@@ -247,6 +180,9 @@ pub(crate) fn times_gammas(f: &NttPoly, out: &mut NttPoly) {
     }
 }
 
+/// Pairs of coefficients that [`dot`] takes at a time.
+const PAIRS: usize = 16;
+
 /// Inner product over T_q times R^-1, by MultiplyNTTs: (a0 + a1 X)(b0 + b1 X) mod X^2 - gamma is
 /// (a0 b0 + a1 gamma b1) + (a0 b1 + a1 b0) X. `gb` is `b` after [`times_gammas`].
 ///
@@ -258,20 +194,27 @@ pub(crate) fn dot<const K: usize>(
     gb: &[NttPoly; K],
     out: &mut [i16; N],
 ) {
-    let mut even = [0i32; N / 2];
-    let mut odd = [0i32; N / 2];
-    for l in 0..K {
-        let (a, b, gb) =
-            (a[l].0.as_chunks::<2>().0, b[l].0.as_chunks::<2>().0, gb[l].0.as_chunks::<2>().0);
-        for i in 0..N / 2 {
-            let (a0, a1) = (i32::from(a[i][0]), i32::from(a[i][1]));
-            even[i] += a0 * i32::from(gb[i][0]) + a1 * i32::from(gb[i][1]);
-            odd[i] += a0 * i32::from(b[i][1]) + a1 * i32::from(b[i][0]);
+    for (i, out) in out.as_chunks_mut::<{ 2 * PAIRS }>().0.iter_mut().enumerate() {
+        let (mut even, mut odd) = ([0; PAIRS], [0; PAIRS]);
+        for l in 0..K {
+            let (a, b, gb) = (chunk(&a[l], i), chunk(&b[l], i), chunk(&gb[l], i));
+            for p in 0..PAIRS {
+                let (a0, a1) = (i32::from(a[2 * p]), i32::from(a[2 * p + 1]));
+                even[p] += a0 * i32::from(gb[2 * p]) + a1 * i32::from(gb[2 * p + 1]);
+                odd[p] += a0 * i32::from(b[2 * p + 1]) + a1 * i32::from(b[2 * p]);
+            }
+        }
+        for p in 0..PAIRS {
+            out[2 * p] = montgomery_reduce(even[p]);
+            out[2 * p + 1] = montgomery_reduce(odd[p]);
         }
     }
-    for (i, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        *out = [montgomery_reduce(even[i]), montgomery_reduce(odd[i])];
-    }
+}
+
+/// The i-th run of the coefficients that [`dot`] takes at a time.
+#[inline(always)]
+fn chunk(f: &NttPoly, i: usize) -> &[i16; 2 * PAIRS] {
+    &f.0.as_chunks().0[i]
 }
 
 /// a R^-1 mod q; |result| <= |a| / R + q / 2.
@@ -310,5 +253,152 @@ pub(crate) fn subtract_from(f: &mut Poly, g: &Poly) {
 pub(crate) fn make_canonical(f: &mut [i16; N]) {
     for x in f {
         *x = canonical(*x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constants::{R, power};
+
+    const Q32: i32 = Q as i32;
+
+    fn residue(x: impl Into<i64>) -> i64 {
+        x.into().rem_euclid(i64::from(Q))
+    }
+
+    /// A fixed sequence of values in [-bound, bound], the extremes included.
+    fn sequence(seed: u32, bound: i16) -> [i16; N] {
+        let mut state = seed;
+        core::array::from_fn(|i| match i % 16 {
+            0 => bound,
+            1 => -bound,
+            _ => {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                ((state >> 8) as i64 % (2 * i64::from(bound) + 1) - i64::from(bound)) as i16
+            }
+        })
+    }
+
+    /// Multiplication in R_q as it is defined: X^256 = -1.
+    fn schoolbook(f: &[i16; N], g: &[i16; N]) -> [i64; N] {
+        let mut product = [0; N];
+        for i in 0..N {
+            for j in 0..N {
+                let term = i64::from(f[i]) * i64::from(g[j]);
+                product[(i + j) % N] += if i + j < N { term } else { -term };
+            }
+        }
+        product.map(residue)
+    }
+
+    #[test]
+    fn multiply_over_all_values_and_constants() {
+        for c in 0..Q as u32 {
+            let factor = Factor::new(c);
+            for a in i16::MIN..=i16::MAX {
+                let product = i32::from(multiply(a, factor));
+                assert_eq!((product - i32::from(a) * c as i32) % Q32, 0, "{a} * {c}");
+                assert!(product.abs() <= i32::from(a).abs() / 39 + Q32 / 2 + 1, "{a} * {c}");
+                assert!(product.abs() < Q32);
+            }
+        }
+    }
+
+    #[test]
+    fn reductions_over_all_values() {
+        for a in i16::MIN..=i16::MAX {
+            let centred = reduce(a);
+            assert!((-Q / 2..=Q / 2).contains(&centred) && residue(centred) == residue(a), "{a}");
+            assert_eq!(i64::from(canonical(a)), residue(a));
+        }
+    }
+
+    /// Every quotient digit, beside every high half that `dot` can reach.
+    #[test]
+    fn montgomery_reduction() {
+        let check = |a: i32| {
+            let result = i64::from(montgomery_reduce(a));
+            assert_eq!(residue(result << 16), residue(a), "{a}");
+            assert!(result.abs() <= i64::from(a).abs() / 65536 + i64::from(Q) / 2 + 1, "{a}");
+        };
+        for low in 0..1 << 16 {
+            for high in [-(1 << 13), -1, 0, 1, (1 << 13) - 1] {
+                check(high << 16 | low);
+            }
+        }
+        for high in -(1 << 13)..1 << 13 {
+            for low in [0, 1, 0x7fff, 0x8000, 0xffff] {
+                check(high << 16 | low);
+            }
+        }
+    }
+
+    #[test]
+    fn transform_and_back() {
+        for bound in [1, 3, Q] {
+            let f = sequence(7, bound);
+            let mut t = f;
+            ntt(&mut t);
+            assert!(t.iter().all(|x| x.abs() <= 5 * Q));
+            t.iter_mut().for_each(|x| *x = reduce(*x));
+            ntt_inverse(&mut t);
+            for i in 0..N {
+                // ntt_inverse gives the R-fold.
+                assert_eq!(residue(t[i]), residue(i64::from(f[i]) * i64::from(R)));
+                assert!(t[i].abs() < Q);
+            }
+        }
+    }
+
+    fn check_dot<const K: usize>() {
+        let a: [_; K] = core::array::from_fn(|l| NttPoly(sequence(l as u32, Q - 1)));
+        let f: [_; K] = core::array::from_fn(|l| Poly(sequence(100 + l as u32, Q)));
+        let b = f.each_ref().map(|f| {
+            let mut t = NttPoly(f.0);
+            ntt(&mut t.0);
+            t
+        });
+        let gb = b.each_ref().map(|b| {
+            let mut g = NttPoly::ZERO;
+            times_gammas(b, &mut g);
+            g
+        });
+        let mut product = NttPoly::ZERO;
+        dot(a.each_ref(), &b, &gb, &mut product.0);
+        assert!(product.0.iter().all(|x| i32::from(x.abs()) <= 26 * Q32 / 10));
+
+        let mut expected = [0; N];
+        for l in 0..K {
+            let mut a_plain = a[l].0;
+            ntt_inverse(&mut a_plain);
+            // ntt_inverse gives the R-fold.
+            let inverse_r = power(R, Q as u32 - 2);
+            for (e, p) in expected.iter_mut().zip(schoolbook(&a_plain, &f[l].0)) {
+                *e = residue(*e + p * i64::from(inverse_r));
+            }
+        }
+        ntt_inverse(&mut product.0);
+        assert!(product.0.iter().all(|x| x.abs() < Q));
+        assert_eq!(product.0.map(residue), expected, "K = {K}");
+    }
+
+    #[test]
+    fn dot_is_a_sum_of_schoolbook_products() {
+        check_dot::<2>();
+        check_dot::<3>();
+        check_dot::<4>();
+    }
+
+    #[test]
+    fn row_ends_canonical() {
+        let f = sequence(1, 26 * (Q / 10));
+        let e = sequence(2, 5 * (Q - 1));
+        let mut row = NttPoly(f);
+        finish_row(&mut row, &NttPoly(e));
+        for i in 0..N {
+            let expected = residue(i64::from(f[i]) * i64::from(R) + i64::from(e[i]));
+            assert_eq!(i64::from(row.0[i]), expected);
+        }
     }
 }

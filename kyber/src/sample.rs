@@ -35,12 +35,17 @@ fn accept_vartime(
     values: &mut [i16; N + BLOCK_VALUES],
     mut count: usize,
 ) -> usize {
-    for [b0, b1, b2] in block.as_chunks::<3>().0 {
-        let bits = u32::from(*b0) | u32::from(*b1) << 8 | u32::from(*b2) << 16;
-        for value in [(bits & 0xfff) as i16, (bits >> 12) as i16] {
-            values[count] = value;
-            count += usize::from(value < Q);
+    for [b0, b1, b2, b3, b4, b5] in block.as_chunks::<6>().0 {
+        let bits = u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, 0, 0]);
+        let Some(window) = values[count..].first_chunk_mut::<4>() else { break };
+        let mut accepted = 0;
+        for i in 0..4 {
+            let value = (bits >> (12 * i) & 0xfff) as i16;
+            // No more than `i` were accepted before; the mask spares a bounds check.
+            window[accepted & 3] = value;
+            accepted += usize::from(value < Q);
         }
+        count += accepted;
     }
     count
 }

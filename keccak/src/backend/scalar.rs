@@ -91,9 +91,16 @@ macro_rules! form {
     };
 }
 
+/// Lane of the form [`Planes`]: does the CPU lack an and-not?
+#[cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(target_feature = "bmi1")))]
+type PlanesLane = super::Complemented;
+/// Lane of the form [`Planes`]: does the CPU lack an and-not?
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "x86"), not(target_feature = "bmi1"))))]
+type PlanesLane = u64;
+
 form! {
     /// Plane by plane over `u64`.
-    Planes, u64, |b, a, rounds| permutation::planes(b, a, rounds)
+    Planes, PlanesLane, |b, a, rounds| permutation::planes(b, a, rounds)
 }
 form! {
     /// Plane by plane over two `u32`, the form for 32-bit CPUs.
