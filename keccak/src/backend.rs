@@ -97,6 +97,8 @@ pub trait Backend: Copy + sealed::Sealed {
     fn permute_many(self, state: &mut [Self::Many; LANES], rounds: usize);
 }
 
+// A sealed trait is public and cannot be named; some compilers call that unreachable.
+#[allow(unreachable_pub)]
 mod sealed {
     pub trait Sealed {}
 }

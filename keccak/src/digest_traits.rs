@@ -97,3 +97,48 @@ extendable_output! {
     Shake128, U168, U16;
     Shake256, U136, U32;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use digest::{Digest, array::Array};
+
+    fn check<H: Digest + FixedOutputReset + Clone>(expected: &[u8]) {
+        assert_eq!(H::digest(b"abc")[..], *expected);
+        let mut hash = <H as Digest>::new();
+        Digest::update(&mut hash, b"a");
+        let fork = hash.clone().chain_update(b"bc");
+        Digest::update(&mut hash, b"bc");
+        assert_eq!(hash.finalize_reset()[..], *expected);
+        assert_eq!(hash.chain_update(b"abc").finalize()[..], *expected);
+        assert_eq!(fork.finalize()[..], *expected);
+        assert_eq!(<H as Digest>::output_size(), expected.len());
+    }
+
+    #[test]
+    fn digests_through_the_traits_equal_our_own() {
+        check::<Sha3_224>(&Sha3_224::digest(b"abc"));
+        check::<Sha3_256>(&Sha3_256::digest(b"abc"));
+        check::<Sha3_384>(&Sha3_384::digest(b"abc"));
+        check::<Sha3_512>(&Sha3_512::digest(b"abc"));
+    }
+
+    fn check_xof<X: ExtendableOutput + Reset + Default>(expected: &[u8; 200]) {
+        let mut xof = X::default();
+        Update::update(&mut xof, b"to be dropped");
+        xof.reset();
+        Update::update(&mut xof, b"abc");
+        let mut out = Array::<u8, digest::consts::U200>::default();
+        xof.finalize_xof().read(&mut out);
+        assert_eq!(out[..], expected[..]);
+    }
+
+    #[test]
+    fn outputs_through_the_traits_equal_our_own() {
+        let mut expected = [0; 200];
+        Shake128::digest(b"abc", &mut expected);
+        check_xof::<Shake128>(&expected);
+        Shake256::digest(b"abc", &mut expected);
+        check_xof::<Shake256>(&expected);
+    }
+}

@@ -219,3 +219,55 @@ fn round_planes<L: Lane>(a: &[L; LANES], c: &mut [L; 5], constant: L) -> [L; LAN
 fn xor_row<L: Lane>(p: &[L; 5], q: &[L; 5]) -> [L; 5] {
     [p[0].xor(q[0]), p[1].xor(q[1]), p[2].xor(q[2]), p[3].xor(q[3]), p[4].xor(q[4])]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Complemented, Lanes, U32x2};
+
+    /// Round constants and rotations as FIPS 202 and its reference code list them.
+    #[test]
+    fn tables_match_the_published_ones() {
+        assert_eq!(ROUND_CONSTANTS[..4], [1, 0x8082, 0x8000_0000_0000_808a, 0x8000_0000_8000_8000]);
+        assert_eq!(ROUND_CONSTANTS[23], 0x8000_0000_8000_8008);
+        assert_eq!(PI_CHAIN[..4], [10, 7, 11, 17]);
+        assert_eq!(PI_CHAIN[23], 1);
+        assert_eq!(RHO_CHAIN[..4], [1, 3, 6, 10]);
+        assert_eq!(RHO_CHAIN[23], 44);
+    }
+
+    fn run<L: Lanes<()>>(state: &[u64; LANES], form: impl FnOnce(&mut [L; LANES])) -> [u64; LANES] {
+        let mut lanes = state.map(|word| L::load((), &[L::encode(word)]));
+        form(&mut lanes);
+        lanes.map(|lane| {
+            let mut word = [0];
+            lane.store(&mut word);
+            L::decode(word[0])
+        })
+    }
+
+    #[test]
+    fn all_forms_and_lane_types_agree_for_all_round_counts() {
+        let mut state = [0; LANES];
+        for rounds in 0..=ROUNDS {
+            let mut expected = state;
+            rolled(&mut expected, rounds, &PI_CHAIN, &RHO_CHAIN);
+            assert_eq!(run::<u64>(&state, |a| planes((), a, rounds)), expected);
+            assert_eq!(run::<u64>(&state, |a| unrolled((), a, rounds)), expected);
+            assert_eq!(run::<U32x2>(&state, |a| planes((), a, rounds)), expected);
+            assert_eq!(run::<U32x2>(&state, |a| unrolled((), a, rounds)), expected);
+            assert_eq!(run::<Complemented>(&state, |a| planes((), a, rounds)), expected);
+            assert_eq!(run::<Complemented>(&state, |a| unrolled((), a, rounds)), expected);
+            state = expected;
+        }
+        assert_ne!(state, [0; LANES]);
+    }
+
+    #[test]
+    fn published_state_after_one_permutation_of_zeros() {
+        let mut state = [0; LANES];
+        crate::keccak_f1600(&mut state);
+        assert_eq!(state[0], 0xf125_8f79_40e1_dde7);
+        assert_eq!(state[24], 0xeaf1_ff7b_5cec_a249);
+    }
+}

@@ -197,7 +197,7 @@ pub(crate) fn dot<const K: usize>(
     for (i, out) in out.as_chunks_mut::<{ 2 * PAIRS }>().0.iter_mut().enumerate() {
         let (mut even, mut odd) = ([0; PAIRS], [0; PAIRS]);
         for l in 0..K {
-            let (a, b, gb) = (chunk(&a[l], i), chunk(&b[l], i), chunk(&gb[l], i));
+            let (a, b, gb) = (chunk(a[l], i), chunk(&b[l], i), chunk(&gb[l], i));
             for p in 0..PAIRS {
                 let (a0, a1) = (i32::from(a[2 * p]), i32::from(a[2 * p + 1]));
                 even[p] += a0 * i32::from(gb[2 * p]) + a1 * i32::from(gb[2 * p + 1]);
