@@ -34,6 +34,7 @@ const fn round_constants() -> [u64; ROUNDS] {
     constants
 }
 
+#[cfg(any(feature = "hazmat", test))]
 /// Where pi moves a lane to: A\[x, y\] to A\[y, 2x + 3y\].
 #[allow(clippy::integer_division_remainder_used)]
 const fn pi_target(from: usize) -> usize {
@@ -41,6 +42,7 @@ const fn pi_target(from: usize) -> usize {
     y + 5 * ((2 * x + 3 * y) % 5)
 }
 
+#[cfg(any(feature = "hazmat", test))]
 /// pi fixes lane 0 and is one cycle over the other 24; the chain starts at lane 1.
 pub(crate) static PI_CHAIN: [usize; 24] = {
     let mut chain = [0; 24];
@@ -54,6 +56,7 @@ pub(crate) static PI_CHAIN: [usize; 24] = {
     chain
 };
 
+#[cfg(any(feature = "hazmat", test))]
 /// Rotation of rho along the same chain: the triangular numbers (FIPS 202 section 3.2.2).
 pub(crate) static RHO_CHAIN: [u32; 24] = {
     let mut rotations = [0; 24];
@@ -78,6 +81,7 @@ pub fn unrolled<B: Copy, L: Lanes<B>>(b: B, a: &mut [L; LANES], rounds: usize) {
     L::complement(a);
 }
 
+#[cfg(any(feature = "hazmat", test))]
 /// The last `rounds` rounds with rho and pi as a loop over the two tables that the caller passes:
 /// the static ones, or the same ones hidden from the optimiser, which else unrolls the loop.
 #[inline(always)]

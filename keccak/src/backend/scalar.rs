@@ -1,9 +1,13 @@
 //! Plain Rust, no CPU features: `u64` lanes and the forms of the permutation over them.
 
-use core::{hint::black_box, marker::PhantomData};
+#[cfg(feature = "hazmat")]
+use core::hint::black_box;
+use core::marker::PhantomData;
 
 use super::{Backend, Lane, Lanes, U32x2, sealed::Sealed};
-use crate::permutation::{self, LANES, PI_CHAIN, RHO_CHAIN};
+use crate::permutation::{self, LANES};
+#[cfg(feature = "hazmat")]
+use crate::permutation::{PI_CHAIN, RHO_CHAIN};
 
 impl Lane for u64 {
     #[inline(always)]
@@ -106,14 +110,17 @@ form! {
     /// Plane by plane over two `u32`, the form for 32-bit CPUs.
     Interleaved, U32x2, |b, a, rounds| permutation::planes(b, a, rounds)
 }
+#[cfg(feature = "hazmat")]
 form! {
     /// Rho and pi as one chain of 24 steps over `u64`.
     Unrolled, u64, |b, a, rounds| permutation::unrolled(b, a, rounds)
 }
+#[cfg(feature = "hazmat")]
 form! {
     /// Rho and pi as a loop over tables, as written.
     Rolled, u64, |_b, a, rounds| permutation::rolled(a, rounds, &PI_CHAIN, &RHO_CHAIN)
 }
+#[cfg(feature = "hazmat")]
 form! {
     /// The same loop over tables that the optimiser cannot see through, so that it stays a loop.
     RolledOpaque, u64,
