@@ -59,6 +59,11 @@
 // Division takes a time that depends on its operands; constants are computed before there are secrets.
 #![cfg_attr(not(test), deny(clippy::integer_division_remainder_used))]
 
+/// The examples of the README.
+#[cfg(all(doctest, feature = "getrandom"))]
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
 mod backend;
 mod constants;
 mod ct;
@@ -79,6 +84,6 @@ pub use kem::{
     SharedSecret,
 };
 pub use params::{
-    CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, ParameterSet, mlkem512, mlkem768,
-    mlkem1024,
+    Bytes, CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, ParameterSet, mlkem512,
+    mlkem768, mlkem1024,
 };

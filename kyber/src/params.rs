@@ -59,18 +59,21 @@ const _: () = assert!(ciphertext_bytes(4) == 1568);
 #[allow(unreachable_pub)]
 mod sealed {
     pub trait Sealed {}
-
-    /// A byte array whose length follows from the rank.
-    pub trait Bytes: AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + core::fmt::Debug {
-        const ZERO: Self;
-    }
-
-    impl<const N: usize> Bytes for [u8; N] {
-        const ZERO: Self = [0; N];
-    }
 }
 
-pub(crate) use sealed::Bytes;
+/// A byte array whose length follows from the rank, for code that is generic over it; sealed.
+pub trait Bytes:
+    AsRef<[u8]> + AsMut<[u8]> + Clone + Eq + core::fmt::Debug + sealed::Sealed
+{
+    /// All zeros: a buffer to fill.
+    const ZERO: Self;
+}
+
+impl<const N: usize> sealed::Sealed for [u8; N] {}
+
+impl<const N: usize> Bytes for [u8; N] {
+    const ZERO: Self = [0; N];
+}
 
 /// The rank as a type: `MlKem<2>`, `MlKem<3>` and `MlKem<4>` are ML-KEM-512, 768 and 1024.
 #[derive(Debug)]
