@@ -91,9 +91,9 @@ pub trait Backend: Copy + sealed::Sealed {
     /// Runs `f` compiled for this backend's instructions. `f` and what it calls must be
     /// `#[inline(always)]`, else they are compiled without them.
     fn vectorize<R>(self, f: impl FnOnce() -> R) -> R;
-    /// The last `rounds` rounds of Keccak-f[1600] on one message.
+    /// The last `rounds` rounds of Keccak-f\[1600\] on one message.
     fn permute_one(self, state: &mut [Self::One; LANES], rounds: usize);
-    /// The last `rounds` rounds of Keccak-f[1600] on `Many::COUNT` messages.
+    /// The last `rounds` rounds of Keccak-f\[1600\] on `Many::COUNT` messages.
     fn permute_many(self, state: &mut [Self::Many; LANES], rounds: usize);
 }
 

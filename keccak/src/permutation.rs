@@ -2,13 +2,13 @@
 //!
 //! Three forms of the same round: [`planes`] computes one output plane after the other and is the
 //! fastest on 64-bit CPUs; [`unrolled`] runs rho and pi in place as one chain of 24 steps, without
-//! indices or tables; [`rolled`] runs the same chain as a loop over an index and a rotation table.
+//! indices or tables; `rolled` runs the same chain as a loop over an index and a rotation table.
 //! A state is 25 lanes, A\[x, y\] at index x + 5y. All three are constant-time: straight-line code.
 //! Tests: each form against the others, the published state and the reference.
 
 use crate::backend::{Lane, Lanes};
 
-/// Rounds of Keccak-f[1600].
+/// Rounds of Keccak-f\[1600\].
 pub const ROUNDS: usize = 24;
 
 /// Lanes in a state.
