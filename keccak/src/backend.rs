@@ -5,10 +5,18 @@
 //! detection in [`Level`], so holding it proves them. [`dispatch!`](crate::dispatch) turns a `Level`
 //! into a token, once per operation; everything below is generic over the token's type.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod complemented;
 mod interleaved;
 mod scalar;
 
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
 pub use complemented::Complemented;
 pub use interleaved::U32x2;
 pub use scalar::{Form, Interleaved, Planes, Scalar};
@@ -85,16 +93,25 @@ pub trait Lanes<B>: Lane {
 pub trait Backend: Copy + sealed::Sealed {
     /// Lane type for a single message.
     type One: Lanes<Self>;
-    /// Lane type for messages side by side; the order of bits is that of `One`.
-    type Many: Lanes<Self>;
+    /// Lane type for two to four messages side by side; the order of bits is that of `One`.
+    type Four: Lanes<Self>;
+    /// Lane type for more messages side by side.
+    type Eight: Lanes<Self>;
 
     /// Runs `f` compiled for this backend's instructions. `f` and what it calls must be
     /// `#[inline(always)]`, else they are compiled without them.
     fn vectorize<R>(self, f: impl FnOnce() -> R) -> R;
+    /// [`Backend::vectorize`] for code over [`Backend::One`].
+    #[inline(always)]
+    fn vectorize_one<R>(self, f: impl FnOnce() -> R) -> R {
+        self.vectorize(f)
+    }
     /// The last `rounds` rounds of Keccak-f\[1600\] on one message.
     fn permute_one(self, state: &mut [Self::One; LANES], rounds: usize);
-    /// The last `rounds` rounds of Keccak-f\[1600\] on `Many::COUNT` messages.
-    fn permute_many(self, state: &mut [Self::Many; LANES], rounds: usize);
+    /// The last `rounds` rounds of Keccak-f\[1600\] on `Four::COUNT` messages.
+    fn permute_four(self, state: &mut [Self::Four; LANES], rounds: usize);
+    /// The last `rounds` rounds of Keccak-f\[1600\] on `Eight::COUNT` messages.
+    fn permute_eight(self, state: &mut [Self::Eight; LANES], rounds: usize);
 }
 
 // A sealed trait is public and cannot be named; some compilers call that unreachable.
@@ -119,28 +136,41 @@ pub enum Kind {
     RolledOpaque(Scalar<RolledOpaque>),
     #[cfg(feature = "hazmat")]
     Interleaved(Scalar<Interleaved>),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
 }
 
 impl Level {
-    /// The fastest backend that this machine can run.
+    /// The fastest backend that this machine can run. Cheap after the first call.
     #[inline]
     #[must_use]
     pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(b) = Avx512::get() {
+            return Self(Kind::Avx512(b));
+        } else if let Some(b) = Avx2::get() {
+            return Self(Kind::Avx2(b));
+        }
         Self(Kind::Portable(Scalar::new()))
     }
 
     /// Every backend that this machine can run, the slow forms kept for comparison included.
     #[cfg(feature = "hazmat")]
     pub fn available() -> impl Iterator<Item = Self> {
-        [
+        let forms = [
             Kind::Portable(Scalar::new()),
             Kind::Unrolled(Scalar::new()),
             Kind::Rolled(Scalar::new()),
             Kind::RolledOpaque(Scalar::new()),
             Kind::Interleaved(Scalar::new()),
-        ]
-        .into_iter()
-        .map(Self)
+        ];
+        #[cfg(target_arch = "x86_64")]
+        let vectors = [Avx2::get().map(Kind::Avx2), Avx512::get().map(Kind::Avx512)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let vectors = [];
+        forms.into_iter().chain(vectors.into_iter().flatten()).map(Self)
     }
 
     /// The available backend of that name.
@@ -163,6 +193,10 @@ impl Level {
             Kind::RolledOpaque(_) => "rolled-opaque",
             #[cfg(feature = "hazmat")]
             Kind::Interleaved(_) => "interleaved",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512(_) => "avx512",
         }
     }
 
@@ -213,6 +247,10 @@ macro_rules! __match_level {
         match $crate::backend::Level::kind($level) {
             $crate::backend::Kind::Portable($b) => $body,
             $($crate::backend::Kind::$form($b) => $body,)*
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::Kind::Avx2($b) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::Kind::Avx512($b) => $body,
         }
     };
 }

@@ -69,7 +69,7 @@ fn keccak_p(level: Level, state: &mut [u64; LANES], rounds: usize) {
 
 #[inline(never)]
 fn permute_words<B: Backend>(b: B, words: &mut [u64; LANES], rounds: usize) {
-    b.vectorize(
+    b.vectorize_one(
         #[inline(always)]
         || {
             let mut lanes = [B::One::splat(b, 0); LANES];

@@ -1,7 +1,7 @@
 //! SHA3-224, SHA3-256, SHA3-384 and SHA3-512 (FIPS 202 section 6.1).
 
 use crate::{
-    backend::{Backend, Level},
+    backend::Level,
     dispatch,
     sponge::{STATE_BYTES, Sponge},
 };
@@ -50,7 +50,7 @@ impl<const N: usize> Sha3<N> {
     /// Appends to the message.
     pub fn update(&mut self, data: &[u8]) {
         let Self { sponge, level } = self;
-        dispatch!(*level, b => b.vectorize(#[inline(always)] || sponge.absorb(b, [data])));
+        dispatch!(*level, b => sponge.absorb(b, [data]));
     }
 
     /// The digest of the message.
@@ -63,10 +63,10 @@ impl<const N: usize> Sha3<N> {
 
     pub(crate) fn finish(&mut self, digest: &mut [u8]) {
         let Self { sponge, level } = self;
-        dispatch!(*level, b => b.vectorize(#[inline(always)] || {
+        dispatch!(*level, b => {
             sponge.pad(b, SUFFIX);
             sponge.squeeze(b, [digest]);
-        }));
+        });
     }
 
     /// The digest of `data`.

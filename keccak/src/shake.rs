@@ -1,10 +1,6 @@
 //! SHAKE128 and SHAKE256 (FIPS 202 section 6.2), for one message or for several side by side.
 
-use crate::{
-    backend::{Backend, Level},
-    dispatch,
-    sponge::Sponge,
-};
+use crate::{backend::Level, dispatch, sponge::Sponge};
 
 /// Domain bits 1111 and the first bit of pad10*1.
 const SUFFIX: u8 = 0x1f;
@@ -132,14 +128,14 @@ pub struct MultiReader<const N: usize> {
 
 impl<const N: usize> MultiReader<N> {
     pub(crate) fn finalize(mut sponge: Sponge<N>, level: Level, suffix: u8) -> Self {
-        dispatch!(level, b => b.vectorize(#[inline(always)] || sponge.pad(b, suffix)));
+        dispatch!(level, b => sponge.pad(b, suffix));
         Self { sponge, level }
     }
 
     /// The next bytes of each output.
     pub fn read(&mut self, outputs: [&mut [u8]; N]) {
         let Self { sponge, level } = self;
-        dispatch!(*level, b => b.vectorize(#[inline(always)] || sponge.squeeze(b, outputs)));
+        dispatch!(*level, b => sponge.squeeze(b, outputs));
     }
 }
 
@@ -150,5 +146,5 @@ impl<const N: usize> core::fmt::Debug for MultiReader<N> {
 }
 
 pub(crate) fn absorb<const N: usize>(sponge: &mut Sponge<N>, level: Level, messages: [&[u8]; N]) {
-    dispatch!(level, b => b.vectorize(#[inline(always)] || sponge.absorb(b, messages)));
+    dispatch!(level, b => sponge.absorb(b, messages));
 }

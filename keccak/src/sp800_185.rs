@@ -1,7 +1,7 @@
 //! cSHAKE128, cSHAKE256, KMAC128, KMAC256 and the XOF forms of KMAC (NIST SP 800-185).
 
 use crate::{
-    backend::{Backend, Level},
+    backend::Level,
     dispatch,
     shake::{MultiReader, Reader, absorb},
     sponge::Sponge,
@@ -65,7 +65,7 @@ impl<const RATE: usize> CShake<RATE> {
             self.update(string);
         }
         let Self { sponge, level, .. } = self;
-        dispatch!(*level, b => b.vectorize(#[inline(always)] || sponge.fill_block(b)));
+        dispatch!(*level, b => sponge.fill_block(b));
     }
 }
 

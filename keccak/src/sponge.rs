@@ -140,25 +140,35 @@ pub fn permute<B: Backend, const N: usize>(
 ) {
     let mut first = 0;
     while first < N {
-        let width = if N - first == 1 { 1 } else { B::Many::COUNT.min(N - first) };
+        let left = N - first;
+        let (four, eight) = (B::Four::COUNT.min(left), B::Eight::COUNT.min(left));
+        let width = if left <= B::Four::COUNT || !chosen[first + four..].contains(&true) {
+            four
+        } else {
+            eight
+        };
         let group = &chosen[first..first + width];
-        if width == 1 && group[0] {
-            permute_single(b, state, rounds, first);
-        } else if group.contains(&true) {
-            permute_group(b, state, rounds, first, group);
+        match group.iter().filter(|chosen| **chosen).count() {
+            0 => {}
+            1 => {
+                let message = first + group.iter().position(|chosen| *chosen).unwrap_or(0);
+                permute_one(b, state, rounds, message);
+            }
+            _ if width <= B::Four::COUNT => permute_four(b, state, rounds, first, group),
+            _ => permute_eight(b, state, rounds, first, group),
         }
         first += width;
     }
 }
 
 #[inline(never)]
-fn permute_single<B: Backend, const N: usize>(
+fn permute_one<B: Backend, const N: usize>(
     b: B,
     state: &mut State<N>,
     rounds: usize,
     message: usize,
 ) {
-    b.vectorize(
+    b.vectorize_one(
         #[inline(always)]
         || {
             let mut lanes = [B::One::splat(b, 0); LANES];
@@ -173,11 +183,8 @@ fn permute_single<B: Backend, const N: usize>(
     );
 }
 
-/// Upper bound of [`Lanes::COUNT`].
-const MAX_COUNT: usize = 8;
-
 #[inline(never)]
-fn permute_group<B: Backend, const N: usize>(
+fn permute_four<B: Backend, const N: usize>(
     b: B,
     state: &mut State<N>,
     rounds: usize,
@@ -187,24 +194,78 @@ fn permute_group<B: Backend, const N: usize>(
     b.vectorize(
         #[inline(always)]
         || {
-            let mut lanes = [B::Many::splat(b, 0); LANES];
-            for (lane, words) in lanes.iter_mut().zip(&state.0) {
-                let mut padded = [0; MAX_COUNT];
-                padded[..group.len()].copy_from_slice(&words[first..first + group.len()]);
-                *lane = B::Many::load(b, &padded);
-            }
-            b.permute_many(&mut lanes, rounds);
-            for (lane, words) in lanes.iter().zip(&mut state.0) {
-                let mut padded = [0; MAX_COUNT];
-                lane.store(&mut padded);
-                for (l, chosen) in group.iter().enumerate() {
-                    if *chosen {
-                        words[first + l] = padded[l];
-                    }
-                }
-            }
+            let mut lanes = load_group::<B, B::Four, N>(b, state, first, group);
+            b.permute_four(&mut lanes, rounds);
+            store_group::<B, B::Four, N>(&lanes, state, first, group);
         },
     );
+}
+
+#[inline(never)]
+fn permute_eight<B: Backend, const N: usize>(
+    b: B,
+    state: &mut State<N>,
+    rounds: usize,
+    first: usize,
+    group: &[bool],
+) {
+    b.vectorize(
+        #[inline(always)]
+        || {
+            let mut lanes = load_group::<B, B::Eight, N>(b, state, first, group);
+            b.permute_eight(&mut lanes, rounds);
+            store_group::<B, B::Eight, N>(&lanes, state, first, group);
+        },
+    );
+}
+
+/// Upper bound of [`Lanes::COUNT`].
+const MAX_COUNT: usize = 8;
+
+#[inline(always)]
+fn load_group<B: Backend, L: Lanes<B>, const N: usize>(
+    b: B,
+    state: &State<N>,
+    first: usize,
+    group: &[bool],
+) -> [L; LANES] {
+    let mut lanes = [L::splat(b, 0); LANES];
+    for (lane, words) in lanes.iter_mut().zip(&state.0) {
+        let words = &words[first..];
+        *lane = if words.len() >= L::COUNT {
+            L::load(b, words)
+        } else {
+            let mut padded = [0; MAX_COUNT];
+            padded[..group.len()].copy_from_slice(words);
+            L::load(b, &padded)
+        };
+    }
+    lanes
+}
+
+/// Writes the chosen messages back.
+#[inline(always)]
+fn store_group<B: Backend, L: Lanes<B>, const N: usize>(
+    lanes: &[L; LANES],
+    state: &mut State<N>,
+    first: usize,
+    group: &[bool],
+) {
+    let all = group.len() == L::COUNT && !group.contains(&false);
+    for (lane, words) in lanes.iter().zip(&mut state.0) {
+        let words = &mut words[first..];
+        if all {
+            lane.store(words);
+        } else {
+            let mut stored = [0; MAX_COUNT];
+            lane.store(&mut stored);
+            for ((word, new), chosen) in words.iter_mut().zip(stored).zip(group) {
+                if *chosen {
+                    *word = new;
+                }
+            }
+        }
+    }
 }
 
 /// Xors bytes into message `l` from byte `position` of its state on.

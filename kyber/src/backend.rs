@@ -4,6 +4,10 @@
 //! instructions do faster. Every kernel is its own function (`inline(never)`): inlining whole
 //! operations is no faster and several times the code.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use crate::{

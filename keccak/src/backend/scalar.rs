@@ -62,7 +62,8 @@ impl<F: Form> Sealed for Scalar<F> {}
 
 impl<F: Form> Backend for Scalar<F> {
     type One = F::Lane;
-    type Many = F::Lane;
+    type Four = F::Lane;
+    type Eight = F::Lane;
     #[inline(always)]
     fn vectorize<R>(self, f: impl FnOnce() -> R) -> R {
         f()
@@ -72,7 +73,11 @@ impl<F: Form> Backend for Scalar<F> {
         F::permute(self, state, rounds);
     }
     #[inline(always)]
-    fn permute_many(self, state: &mut [F::Lane; LANES], rounds: usize) {
+    fn permute_four(self, state: &mut [F::Lane; LANES], rounds: usize) {
+        F::permute(self, state, rounds);
+    }
+    #[inline(always)]
+    fn permute_eight(self, state: &mut [F::Lane; LANES], rounds: usize) {
         F::permute(self, state, rounds);
     }
 }

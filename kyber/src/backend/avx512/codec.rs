@@ -1,0 +1,1 @@
+//! Sampling and coding (FIPS 203 section 4.2).
