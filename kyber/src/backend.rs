@@ -13,12 +13,15 @@ mod portable;
 use crate::{
     encode,
     params::{N, SYM_BYTES},
-    poly::{self, NttPoly, Poly},
+    poly::{self, NttPoly, Poly, Row},
     sample,
 };
 
 /// Kernels; bounds as at the functions that the defaults call.
 pub(crate) trait Backend: keccak::backend::Backend {
+    /// What the kernels that work coefficient by coefficient are compiled for.
+    type Row: Row<Self>;
+
     #[inline(never)]
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
         out.0 = f.0;
@@ -33,11 +36,6 @@ pub(crate) trait Backend: keccak::backend::Backend {
     }
 
     #[inline(never)]
-    fn times_gammas(self, f: &NttPoly, out: &mut NttPoly) {
-        poly::times_gammas(f, out);
-    }
-
-    #[inline(never)]
     fn dot<const K: usize>(
         self,
         a: [&NttPoly; K],
@@ -49,23 +47,43 @@ pub(crate) trait Backend: keccak::backend::Backend {
     }
 
     #[inline(never)]
+    fn times_gammas(self, f: &NttPoly, out: &mut NttPoly) {
+        self.vectorize(
+            #[inline(always)]
+            || poly::times_gammas::<Self, Self::Row>(self, f, out),
+        );
+    }
+
+    #[inline(never)]
     fn finish_row(self, f: &mut NttPoly, e: &NttPoly) {
-        poly::finish_row(f, e);
+        self.vectorize(
+            #[inline(always)]
+            || poly::finish_row::<Self, Self::Row>(self, f, e),
+        );
     }
 
     #[inline(never)]
     fn make_canonical(self, f: &mut [i16; N]) {
-        poly::make_canonical(f);
+        self.vectorize(
+            #[inline(always)]
+            || poly::make_canonical::<Self, Self::Row>(self, f),
+        );
     }
 
     #[inline(never)]
     fn add(self, f: &mut Poly, g: &Poly) {
-        poly::add(f, g);
+        self.vectorize(
+            #[inline(always)]
+            || poly::add::<Self, Self::Row>(self, f, g),
+        );
     }
 
     #[inline(never)]
     fn subtract_from(self, f: &mut Poly, g: &Poly) {
-        poly::subtract_from(f, g);
+        self.vectorize(
+            #[inline(always)]
+            || poly::subtract_from::<Self, Self::Row>(self, f, g),
+        );
     }
 
     #[inline(never)]

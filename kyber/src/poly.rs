@@ -8,7 +8,8 @@
 
 use crate::{
     constants::{
-        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, PRODUCT_SCALE, Q_INVERSE, layer_zetas,
+        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, LaneZetas, PRODUCT_SCALE, Q_INVERSE,
+        layer_zetas,
     },
     params::{N, Q},
 };
@@ -50,9 +51,10 @@ impl subtle::ConstantTimeEq for NttPoly {
     }
 }
 
-/// What ring arithmetic needs of a coefficient, or of several at once. All but the high product wrap.
+/// What ring arithmetic needs of a coefficient, or of several at once. `add`, `sub` and `mul_low` wrap.
 pub(crate) trait Vector: Copy {
-    fn splat(x: i16) -> Self;
+    /// The same value in every lane; from a value in hand, since only a token makes the first one.
+    fn splat(self, x: i16) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     /// Low half of the product.
@@ -60,13 +62,65 @@ pub(crate) trait Vector: Copy {
     /// High half of the signed product.
     fn mul_high(self, other: Self) -> Self;
     /// Arithmetic shift.
-    fn shift_right<const BY: u32>(self) -> Self;
+    fn shift_right<const BY: i32>(self) -> Self;
     fn and(self, other: Self) -> Self;
+}
+
+/// A [`Vector`] of `LANES` coefficients that lie beside each other in memory, on a backend `B`.
+pub(crate) trait Row<B>: Vector {
+    const LANES: usize;
+    /// Reads the first `LANES` coefficients.
+    fn load(b: B, f: &[i16]) -> Self;
+    fn store(self, f: &mut [i16]);
+}
+
+/// A [`Row`] of 16 or more coefficients, with what the last layers of the NTT and products need.
+///
+/// Two neighbours x and y hold 2 LANES coefficients. [`Lanes::exchange`] transposes them as a 2 x 2
+/// matrix of blocks of LEN: x gets the even blocks of both, y the odd ones, so that a butterfly at
+/// distance LEN is one between x and y. It is its own inverse.
+pub(crate) trait Lanes<B>: Row<B> {
+    /// LEN is a power of two from 2 to LANES / 2.
+    fn exchange<const LEN: usize>(x: Self, y: Self) -> (Self, Self);
+    /// All exchanges from LANES / 2 down to 2: the order of coefficients in the last layer.
+    #[inline(always)]
+    fn scatter(x: Self, y: Self) -> (Self, Self) {
+        let (mut x, mut y) = (x, y);
+        if Self::LANES > 16 {
+            (x, y) = Self::exchange::<16>(x, y);
+        }
+        (x, y) = Self::exchange::<8>(x, y);
+        (x, y) = Self::exchange::<4>(x, y);
+        Self::exchange::<2>(x, y)
+    }
+    /// The opposite of [`Lanes::scatter`].
+    #[inline(always)]
+    fn gather(x: Self, y: Self) -> (Self, Self) {
+        let (mut x, mut y) = Self::exchange::<2>(x, y);
+        (x, y) = Self::exchange::<4>(x, y);
+        (x, y) = Self::exchange::<8>(x, y);
+        if Self::LANES > 16 {
+            (x, y) = Self::exchange::<16>(x, y);
+        }
+        (x, y)
+    }
+    /// The zetas of the layers at distances below LANES.
+    fn lane_zetas() -> &'static [LaneZetas; 4];
+
+    /// Sums of two products of `i16`, one for each pair of coefficients.
+    type Sums: Copy;
+    /// a0 b0 + a1 b1 for each pair.
+    fn multiply_pairs(self, other: Self) -> Self::Sums;
+    fn add_sums(a: Self::Sums, b: Self::Sums) -> Self::Sums;
+    /// Low and high halves of the sums, those of `even` in the even lanes.
+    fn halves(even: Self::Sums, odd: Self::Sums) -> (Self, Self);
+    /// Swaps the coefficients of each pair.
+    fn swap_pairs(self) -> Self;
 }
 
 impl Vector for i16 {
     #[inline(always)]
-    fn splat(x: i16) -> Self {
+    fn splat(self, x: i16) -> Self {
         x
     }
     #[inline(always)]
@@ -86,7 +140,7 @@ impl Vector for i16 {
         ((i32::from(self) * i32::from(other)) >> 16) as i16
     }
     #[inline(always)]
-    fn shift_right<const BY: u32>(self) -> Self {
+    fn shift_right<const BY: i32>(self) -> Self {
         self >> BY
     }
     #[inline(always)]
@@ -98,40 +152,54 @@ impl Vector for i16 {
 /// a c mod q; |result| <= |a| / 39 + q / 2, so below q for every i16.
 #[inline(always)]
 fn multiply<V: Vector>(a: V, c: Factor) -> V {
-    let quotient = a.mul_low(V::splat(c.times_q_inverse));
-    a.mul_high(V::splat(c.value)).sub(quotient.mul_high(V::splat(Q)))
+    multiply_lanes(a, a.splat(c.value), a.splat(c.times_q_inverse))
+}
+
+/// [`multiply`] by a constant of each lane's own, given as its two parts.
+#[inline(always)]
+fn multiply_lanes<V: Vector>(a: V, value: V, times_q_inverse: V) -> V {
+    a.mul_high(value).sub(a.mul_low(times_q_inverse).mul_high(a.splat(Q)))
 }
 
 /// The representative of a in \[-q/2, q/2\], for every i16 (Barrett).
 #[inline(always)]
 fn reduce<V: Vector>(a: V) -> V {
-    let rounded = a.mul_high(V::splat(BARRETT_FACTOR)).add(V::splat(1 << 9)).shift_right::<10>();
-    a.sub(rounded.mul_low(V::splat(Q)))
+    let rounded = a.mul_high(a.splat(BARRETT_FACTOR)).add(a.splat(1 << 9)).shift_right::<10>();
+    a.sub(rounded.mul_low(a.splat(Q)))
 }
 
 /// The representative of a in \[0, q), for every i16.
 #[inline(always)]
 pub(crate) fn canonical<V: Vector>(a: V) -> V {
     let centred = reduce(a);
-    centred.add(centred.shift_right::<15>().and(V::splat(Q)))
+    centred.add(centred.shift_right::<15>().and(a.splat(Q)))
 }
 
 /// NTT. |f| <= q gives |result| <= 5q: each of the seven layers adds at most |f| / 39 + q / 2.
 #[inline(always)]
 pub(crate) fn ntt<V: Vector>(f: &mut [V; N]) {
-    forward_layer::<V, 128>(f);
-    forward_layer::<V, 64>(f);
-    forward_layer::<V, 32>(f);
-    forward_layer::<V, 16>(f);
-    forward_layer::<V, 8>(f);
-    forward_layer::<V, 4>(f);
-    forward_layer::<V, 2>(f);
+    forward_layers::<V, 1>(f);
+    forward_layer::<V, 8, 1>(f);
+    forward_layer::<V, 4, 1>(f);
+    forward_layer::<V, 2, 1>(f);
+}
+
+/// The layers at distances 128 to 16, over rows of LANES coefficients, where those are between rows.
+#[inline(always)]
+fn forward_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
+    forward_layer::<V, 128, LANES>(f);
+    forward_layer::<V, 64, LANES>(f);
+    forward_layer::<V, 32, LANES>(f);
+    if LANES <= 16 {
+        forward_layer::<V, 16, LANES>(f);
+    }
 }
 
 #[inline(always)]
-fn forward_layer<V: Vector, const LEN: usize>(f: &mut [V; N]) {
-    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(const { layer_zetas(LEN) }) {
-        let (low, high) = block.split_at_mut(LEN);
+fn forward_layer<V: Vector, const LEN: usize, const LANES: usize>(f: &mut [V]) {
+    let rows = const { LEN >> LANES.trailing_zeros() };
+    for (block, zeta) in f.chunks_exact_mut(2 * rows).zip(const { layer_zetas(LEN) }) {
+        let (low, high) = block.split_at_mut(rows);
         for (low, high) in low.iter_mut().zip(high) {
             let product = multiply(*high, *zeta);
             *high = low.sub(product);
@@ -146,23 +214,32 @@ fn forward_layer<V: Vector, const LEN: usize>(f: &mut [V; N]) {
 /// fourth layer are reduced, so that none exceeds 17,400.
 #[inline(always)]
 pub(crate) fn ntt_inverse<V: Vector>(f: &mut [V; N]) {
-    inverse_layer::<V, 2, true>(f);
-    inverse_layer::<V, 4, false>(f);
-    inverse_layer::<V, 8, false>(f);
-    inverse_layer::<V, 16, true>(f);
-    inverse_layer::<V, 32, false>(f);
-    inverse_layer::<V, 64, false>(f);
-    inverse_layer::<V, 128, false>(f);
+    inverse_layer::<V, 2, 1, true>(f);
+    inverse_layer::<V, 4, 1, false>(f);
+    inverse_layer::<V, 8, 1, false>(f);
+    inverse_layers::<V, 1>(f);
+}
+
+/// The layers at distances 16 to 128, over rows of LANES coefficients, where those are between rows.
+#[inline(always)]
+fn inverse_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
+    if LANES <= 16 {
+        inverse_layer::<V, 16, LANES, true>(f);
+    }
+    inverse_layer::<V, 32, LANES, false>(f);
+    inverse_layer::<V, 64, LANES, false>(f);
+    inverse_layer::<V, 128, LANES, false>(f);
     for x in f {
         *x = multiply(*x, INVERSE_SCALE);
     }
 }
 
 #[inline(always)]
-fn inverse_layer<V: Vector, const LEN: usize, const REDUCE: bool>(f: &mut [V; N]) {
+fn inverse_layer<V: Vector, const LEN: usize, const LANES: usize, const REDUCE: bool>(f: &mut [V]) {
+    let rows = const { LEN >> LANES.trailing_zeros() };
     let zetas = const { layer_zetas(LEN) }.iter().rev();
-    for (block, zeta) in f.chunks_exact_mut(2 * LEN).zip(zetas) {
-        let (low, high) = block.split_at_mut(LEN);
+    for (block, zeta) in f.chunks_exact_mut(2 * rows).zip(zetas) {
+        let (low, high) = block.split_at_mut(rows);
         for (low, high) in low.iter_mut().zip(high) {
             let difference = high.sub(*low);
             let sum = low.add(*high);
@@ -172,11 +249,126 @@ fn inverse_layer<V: Vector, const LEN: usize, const REDUCE: bool>(f: &mut [V; N]
     }
 }
 
+/// [`ntt`] over rows of several coefficients: `LANES` and `ROWS` are those of `V`.
+#[inline(always)]
+pub(crate) fn ntt_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
+    b: B,
+    f: &Poly,
+    out: &mut NttPoly,
+) {
+    let mut rows = load::<B, V, ROWS>(b, &f.0);
+    forward_layers::<V, LANES>(&mut rows);
+    for pair in 0..ROWS / 2 {
+        let (mut x, mut y) = (rows[2 * pair], rows[2 * pair + 1]);
+        if LANES > 16 {
+            (x, y) = forward_lanes::<B, V, 16>(b, pair, x, y);
+        }
+        (x, y) = forward_lanes::<B, V, 8>(b, pair, x, y);
+        (x, y) = forward_lanes::<B, V, 4>(b, pair, x, y);
+        (x, y) = forward_lanes::<B, V, 2>(b, pair, x, y);
+        (rows[2 * pair], rows[2 * pair + 1]) = V::gather(x, y);
+    }
+    store(&rows, &mut out.0);
+}
+
+#[inline(always)]
+fn forward_lanes<B: Copy, V: Lanes<B>, const LEN: usize>(b: B, pair: usize, x: V, y: V) -> (V, V) {
+    let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
+    let (x, y) = V::exchange::<LEN>(x, y);
+    let zeta = V::load(b, &zetas.forward[pair].value);
+    let product = multiply_lanes(y, zeta, V::load(b, &zetas.forward[pair].times_q_inverse));
+    (x.add(product), x.sub(product))
+}
+
+/// [`ntt_inverse`] over rows of several coefficients: `LANES` and `ROWS` are those of `V`.
+#[inline(always)]
+pub(crate) fn ntt_inverse_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
+    b: B,
+    f: &NttPoly,
+    out: &mut Poly,
+) {
+    let mut rows = load::<B, V, ROWS>(b, &f.0);
+    for pair in 0..ROWS / 2 {
+        let (mut x, mut y) = V::scatter(rows[2 * pair], rows[2 * pair + 1]);
+        (x, y) = inverse_lanes::<B, V, 2, true>(b, pair, x, y);
+        (x, y) = inverse_lanes::<B, V, 4, false>(b, pair, x, y);
+        (x, y) = inverse_lanes::<B, V, 8, false>(b, pair, x, y);
+        if LANES > 16 {
+            (x, y) = inverse_lanes::<B, V, 16, true>(b, pair, x, y);
+        }
+        (rows[2 * pair], rows[2 * pair + 1]) = (x, y);
+    }
+    inverse_layers::<V, LANES>(&mut rows);
+    store(&rows, &mut out.0);
+}
+
+#[inline(always)]
+fn inverse_lanes<B: Copy, V: Lanes<B>, const LEN: usize, const REDUCE: bool>(
+    b: B,
+    pair: usize,
+    x: V,
+    y: V,
+) -> (V, V) {
+    let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
+    let sum = x.add(y);
+    let zeta = V::load(b, &zetas.inverse[pair].value);
+    let times_q_inverse = V::load(b, &zetas.inverse[pair].times_q_inverse);
+    let product = multiply_lanes(y.sub(x), zeta, times_q_inverse);
+    V::exchange::<LEN>(if REDUCE { reduce(sum) } else { sum }, product)
+}
+
+#[inline(always)]
+fn load<B: Copy, V: Row<B>, const ROWS: usize>(b: B, f: &[i16; N]) -> [V; ROWS] {
+    let mut rows = [V::load(b, f); ROWS];
+    for i in 0..ROWS {
+        rows[i] = V::load(b, &f[V::LANES * i..]);
+    }
+    rows
+}
+
+#[inline(always)]
+fn store<B: Copy, V: Row<B>, const ROWS: usize>(rows: &[V; ROWS], f: &mut [i16; N]) {
+    for i in 0..ROWS {
+        rows[i].store(&mut f[V::LANES * i..]);
+    }
+}
+
+/// [`dot`] over rows of several coefficients, with the same bounds.
+#[inline(always)]
+pub(crate) fn dot_lanes<B: Copy, V: Lanes<B>, const K: usize>(
+    b: B,
+    f: [&NttPoly; K],
+    g: &[NttPoly; K],
+    gg: &[NttPoly; K],
+    out: &mut NttPoly,
+) {
+    let mut at = 0;
+    while at < N {
+        let row = |f: &NttPoly| V::load(b, &f.0[at..]);
+        let mut even = row(f[0]).multiply_pairs(row(&gg[0]));
+        let mut odd = row(f[0]).multiply_pairs(row(&g[0]).swap_pairs());
+        for l in 1..K {
+            even = V::add_sums(even, row(f[l]).multiply_pairs(row(&gg[l])));
+            odd = V::add_sums(odd, row(f[l]).multiply_pairs(row(&g[l]).swap_pairs()));
+        }
+        // As montgomery_reduce does: the low halves cancel.
+        let (low, high) = V::halves(even, odd);
+        let quotient = low.mul_low(low.splat(Q_INVERSE));
+        high.sub(quotient.mul_high(low.splat(Q))).store(&mut out.0[at..]);
+        at += V::LANES;
+    }
+}
+
 /// Odd coefficients times gamma: the second operand of [`dot`]. For every i16; |result| < q.
 #[inline(always)]
-pub(crate) fn times_gammas(f: &NttPoly, out: &mut NttPoly) {
-    for ((out, x), gamma) in out.0.iter_mut().zip(&f.0).zip(&GAMMAS) {
-        *out = multiply(*x, *gamma);
+pub(crate) fn times_gammas<B: Copy, V: Row<B>>(b: B, f: &NttPoly, out: &mut NttPoly) {
+    let mut at = 0;
+    while at < N {
+        let value = V::load(b, &GAMMAS.value[at..]);
+        let times_q_inverse = V::load(b, &GAMMAS.times_q_inverse[at..]);
+        let product = multiply_lanes(V::load(b, &f.0[at..]), value, times_q_inverse);
+        product.store(&mut out.0[at..]);
+        at += V::LANES;
     }
 }
 
@@ -226,33 +418,39 @@ fn montgomery_reduce(a: i32) -> i16 {
 
 /// f becomes f R + e in \[0, q): ends a row of t = A s + e. |e| <= 5q.
 #[inline(always)]
-pub(crate) fn finish_row(f: &mut NttPoly, e: &NttPoly) {
-    for (x, e) in f.0.iter_mut().zip(&e.0) {
-        *x = canonical(multiply(*x, PRODUCT_SCALE).add(*e));
-    }
+pub(crate) fn finish_row<B: Copy, V: Row<B>>(b: B, f: &mut NttPoly, e: &NttPoly) {
+    zip::<B, V>(b, &mut f.0, &e.0, |x, e| canonical(multiply(x, PRODUCT_SCALE).add(e)));
 }
 
 /// f += g. |f|, |g| <= 2q.
 #[inline(always)]
-pub(crate) fn add(f: &mut Poly, g: &Poly) {
-    for (x, y) in f.0.iter_mut().zip(&g.0) {
-        *x = Vector::add(*x, *y);
-    }
+pub(crate) fn add<B: Copy, V: Row<B>>(b: B, f: &mut Poly, g: &Poly) {
+    zip::<B, V>(b, &mut f.0, &g.0, Vector::add);
 }
 
 /// f becomes g - f. |f|, |g| <= 2q.
 #[inline(always)]
-pub(crate) fn subtract_from(f: &mut Poly, g: &Poly) {
-    for (x, y) in f.0.iter_mut().zip(&g.0) {
-        *x = Vector::sub(*y, *x);
-    }
+pub(crate) fn subtract_from<B: Copy, V: Row<B>>(b: B, f: &mut Poly, g: &Poly) {
+    zip::<B, V>(b, &mut f.0, &g.0, |x, y| y.sub(x));
 }
 
 /// All coefficients into \[0, q).
 #[inline(always)]
-pub(crate) fn make_canonical(f: &mut [i16; N]) {
-    for x in f {
-        *x = canonical(*x);
+pub(crate) fn make_canonical<B: Copy, V: Row<B>>(b: B, f: &mut [i16; N]) {
+    let mut at = 0;
+    while at < N {
+        canonical(V::load(b, &f[at..])).store(&mut f[at..]);
+        at += V::LANES;
+    }
+}
+
+/// f becomes `op` of f and g.
+#[inline(always)]
+fn zip<B: Copy, V: Row<B>>(b: B, f: &mut [i16; N], g: &[i16; N], op: impl Fn(V, V) -> V) {
+    let mut at = 0;
+    while at < N {
+        op(V::load(b, &f[at..]), V::load(b, &g[at..])).store(&mut f[at..]);
+        at += V::LANES;
     }
 }
 
@@ -361,7 +559,7 @@ mod tests {
         });
         let gb = b.each_ref().map(|b| {
             let mut g = NttPoly::ZERO;
-            times_gammas(b, &mut g);
+            times_gammas::<(), i16>((), b, &mut g);
             g
         });
         let mut product = NttPoly::ZERO;
@@ -395,7 +593,7 @@ mod tests {
         let f = sequence(1, 26 * (Q / 10));
         let e = sequence(2, 5 * (Q - 1));
         let mut row = NttPoly(f);
-        finish_row(&mut row, &NttPoly(e));
+        finish_row::<(), i16>((), &mut row, &NttPoly(e));
         for i in 0..N {
             let expected = residue(i64::from(f[i]) * i64::from(R) + i64::from(e[i]));
             assert_eq!(i64::from(row.0[i]), expected);
