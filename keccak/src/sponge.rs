@@ -19,6 +19,54 @@ pub const STATE_BYTES: usize = 200;
 pub struct State<const N: usize>(pub [[u64; N]; LANES]);
 
 impl<const N: usize> State<N> {
+    /// All zeros.
+    pub const ZERO: Self = Self([[0; N]; LANES]);
+
+    /// Zeros for message `l`.
+    #[inline(always)]
+    pub fn clear(&mut self, l: usize) {
+        for words in &mut self.0 {
+            words[l] = 0;
+        }
+    }
+
+    /// Xors bytes into message `l` from byte `position` of its state on.
+    #[inline(always)]
+    pub fn xor_bytes<B: Backend>(&mut self, l: usize, position: usize, bytes: &[u8]) {
+        let mut xor = |word: usize, value: u64| self.0[word][l] ^= B::One::encode(value);
+        let (head, words, tail) = split_words(position, bytes.len());
+        if head > 0 {
+            xor(position >> 3, partial_word(&bytes[..head]) << (8 * (position & 7)));
+        }
+        let first = (position + 7) >> 3;
+        let (whole, rest) = bytes[head..].as_chunks::<8>();
+        for (i, bytes) in whole.iter().enumerate() {
+            xor(first + i, u64::from_le_bytes(*bytes));
+        }
+        if tail > 0 {
+            xor(first + words, partial_word(rest));
+        }
+    }
+
+    /// Copies out bytes of message `l` from byte `position` of its state on.
+    #[inline(always)]
+    pub fn copy_bytes<B: Backend>(&self, l: usize, position: usize, out: &mut [u8]) {
+        let word = |i: usize| B::One::decode(self.0[i][l]).to_le_bytes();
+        let (head, words, tail) = split_words(position, out.len());
+        if head > 0 {
+            let from = position & 7;
+            out[..head].copy_from_slice(&word(position >> 3)[from..from + head]);
+        }
+        let first = (position + 7) >> 3;
+        let (whole, rest) = out[head..].as_chunks_mut::<8>();
+        for (i, bytes) in whole.iter_mut().enumerate() {
+            *bytes = word(first + i);
+        }
+        if tail > 0 {
+            rest.copy_from_slice(&word(first + words)[..tail]);
+        }
+    }
+
     /// Overwrites the state, with stores as wide as the target has, and keeps them from being removed.
     #[inline(always)]
     pub fn wipe(&mut self) {
@@ -62,7 +110,7 @@ impl<const N: usize> Sponge<N> {
             for l in 0..N {
                 let room = self.rate - self.position[l];
                 let (now, later) = messages[l].split_at(room.min(messages[l].len()));
-                xor_bytes::<B, N>(&mut self.state, l, self.position[l], now);
+                self.state.xor_bytes::<B>(l, self.position[l], now);
                 self.position[l] += now.len();
                 full[l] = self.position[l] == self.rate;
                 messages[l] = later;
@@ -85,8 +133,8 @@ impl<const N: usize> Sponge<N> {
     #[inline(always)]
     pub fn pad<B: Backend>(&mut self, b: B, suffix: u8) {
         for l in 0..N {
-            xor_bytes::<B, N>(&mut self.state, l, self.position[l], &[suffix]);
-            xor_bytes::<B, N>(&mut self.state, l, self.rate - 1, &[0x80]);
+            self.state.xor_bytes::<B>(l, self.position[l], &[suffix]);
+            self.state.xor_bytes::<B>(l, self.rate - 1, &[0x80]);
         }
         self.next_block(b, &[true; N]);
     }
@@ -100,7 +148,7 @@ impl<const N: usize> Sponge<N> {
                 let room = self.rate - self.position[l];
                 let output = core::mem::take(&mut outputs[l]);
                 let (now, later) = output.split_at_mut(room.min(output.len()));
-                copy_bytes::<B, N>(&self.state, l, self.position[l], now);
+                self.state.copy_bytes::<B>(l, self.position[l], now);
                 self.position[l] += now.len();
                 wanting[l] = !later.is_empty();
                 outputs[l] = later;
@@ -265,53 +313,6 @@ fn store_group<B: Backend, L: Lanes<B>, const N: usize>(
                 }
             }
         }
-    }
-}
-
-/// Xors bytes into message `l` from byte `position` of its state on.
-#[inline(always)]
-fn xor_bytes<B: Backend, const N: usize>(
-    state: &mut State<N>,
-    l: usize,
-    position: usize,
-    bytes: &[u8],
-) {
-    let mut xor = |word: usize, value: u64| state.0[word][l] ^= B::One::encode(value);
-    let (head, words, tail) = split_words(position, bytes.len());
-    if head > 0 {
-        xor(position >> 3, partial_word(&bytes[..head]) << (8 * (position & 7)));
-    }
-    let first = (position + 7) >> 3;
-    let (whole, rest) = bytes[head..].as_chunks::<8>();
-    for (i, bytes) in whole.iter().enumerate() {
-        xor(first + i, u64::from_le_bytes(*bytes));
-    }
-    if tail > 0 {
-        xor(first + words, partial_word(rest));
-    }
-}
-
-/// Copies out bytes of message `l` from byte `position` of its state on.
-#[inline(always)]
-fn copy_bytes<B: Backend, const N: usize>(
-    state: &State<N>,
-    l: usize,
-    position: usize,
-    out: &mut [u8],
-) {
-    let word = |i: usize| B::One::decode(state.0[i][l]).to_le_bytes();
-    let (head, words, tail) = split_words(position, out.len());
-    if head > 0 {
-        let from = position & 7;
-        out[..head].copy_from_slice(&word(position >> 3)[from..from + head]);
-    }
-    let first = (position + 7) >> 3;
-    let (whole, rest) = out[head..].as_chunks_mut::<8>();
-    for (i, bytes) in whole.iter_mut().enumerate() {
-        *bytes = word(first + i);
-    }
-    if tail > 0 {
-        rest.copy_from_slice(&word(first + words)[..tail]);
     }
 }
 

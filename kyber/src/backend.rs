@@ -12,9 +12,9 @@ mod portable;
 
 use crate::{
     encode,
-    params::{N, SYM_BYTES},
+    params::N,
     poly::{self, NttPoly, Poly, Row},
-    sample,
+    sample::{self, ENTRY_BYTES},
 };
 
 /// Kernels; bounds as at the functions that the defaults call.
@@ -86,9 +86,10 @@ pub(crate) trait Backend: keccak::backend::Backend {
         );
     }
 
+    /// The coefficients found in three blocks of the XOF; returns how many, at most 256.
     #[inline(never)]
-    fn sample_ntt(self, rho: &[u8; SYM_BYTES], j: u8, i: u8, out: &mut NttPoly) {
-        sample::sample_ntt(self, rho, j, i, out);
+    fn sample_ntt(self, bytes: &[u8; ENTRY_BYTES], out: &mut NttPoly) -> usize {
+        sample::accept_vartime(bytes, &mut out.0, 0)
     }
 
     #[inline(never)]

@@ -7,8 +7,9 @@ use crate::{
     backend::Backend,
     ct::SecretBytes,
     hash,
-    params::{ETA2, POLY_BYTES, SYM_BYTES, du, dv, eta1, u_bytes},
+    params::{MAX_K, POLY_BYTES, SYM_BYTES, du, dv, u_bytes},
     poly::{NttPoly, Poly},
+    schedule::{Hash, Schedule, Until, Work},
 };
 
 /// A vector over T_q.
@@ -30,84 +31,104 @@ pub(crate) struct PublicKey<const K: usize> {
 impl<const K: usize> PublicKey<K> {
     pub(crate) const ZERO: Self = Self { matrix: [const { zero_vector() }; K], t: zero_vector() };
 
-    /// Fills the matrix from rho.
-    pub(crate) fn expand<B: Backend>(&mut self, b: B, rho: &[u8; SYM_BYTES]) {
-        for (i, row) in self.matrix.iter_mut().enumerate() {
-            for (j, entry) in row.iter_mut().enumerate() {
-                b.sample_ntt(rho, j as u8, i as u8, entry);
-            }
-        }
-    }
-
     /// Column j of the matrix: row j of its transpose.
     fn column(&self, j: usize) -> [&NttPoly; K] {
         core::array::from_fn(|i| &self.matrix[i][j])
     }
 }
 
-/// K-PKE.KeyGen: from d the secret s in \[0, q), the public key, and its encoding t, rho.
+/// K-PKE.KeyGen: from d the secret s in \[0, q), the public key, its encoding t, rho, and the hash of that.
 pub(crate) fn key_gen<B: Backend, const K: usize>(
     b: B,
     d: &[u8],
     s: &mut NttVector<K>,
     public: &mut PublicKey<K>,
     encoded: &mut [u8],
+    hash: &mut [u8; SYM_BYTES],
 ) {
     let mut seeds = SecretBytes::<64>::ZERO;
-    hash::g(b, &[d, &[K as u8]], &mut seeds.0);
+    hash::g(b, d, &[K as u8], &mut seeds.0);
     let (rho, sigma) = seeds.halves();
-    public.expand(b, rho);
+    encoded[POLY_BYTES * K..].copy_from_slice(rho);
 
-    let mut noise = Noise::new(sigma);
-    noise.sample_ntt_vector(b, s);
-    let mut e = zero_vector::<K>();
-    noise.sample_ntt_vector(b, &mut e);
-
+    let mut schedule = Schedule::<K>::new([Some(Hash::h(encoded.len())), None]);
+    schedule.push_key_pair();
+    let mut noise = [const { Poly::ZERO }; 2 * MAX_K];
+    let mut e = NttPoly::ZERO;
     let mut gs = zero_vector::<K>();
-    for (s, gs) in s.iter_mut().zip(&mut gs) {
-        b.make_canonical(&mut s.0);
-        b.times_gammas(s, gs);
-    }
-    let (rows, encoded_rho) = encoded.split_at_mut(POLY_BYTES * K);
     for i in 0..K {
+        // Rows that are encoded already are hashed while this one's entries are expanded.
+        let mut work = Work {
+            matrix: Some((rho, &mut public.matrix)),
+            noise: Some((sigma, &mut noise)),
+            messages: [[&encoded[..POLY_BYTES * i], &[]], [&[], &[]]],
+        };
+        schedule.run(b, &mut work, Until::Known { rows: i + 1, noise: K + i + 1 });
+        if i == 0 {
+            for j in 0..K {
+                b.ntt(&noise[j], &mut s[j]);
+                b.make_canonical(&mut s[j].0);
+                b.times_gammas(&s[j], &mut gs[j]);
+            }
+        }
+        b.ntt(&noise[K + i], &mut e);
         b.dot(public.matrix[i].each_ref(), s, &gs, &mut public.t[i]);
-        b.finish_row(&mut public.t[i], &e[i]);
-        b.encode_12(&public.t[i], &mut rows[POLY_BYTES * i..POLY_BYTES * (i + 1)]);
+        b.finish_row(&mut public.t[i], &e);
+        b.encode_12(&public.t[i], &mut encoded[POLY_BYTES * i..POLY_BYTES * (i + 1)]);
     }
-    encoded_rho.copy_from_slice(rho);
+    let mut work = Work { matrix: None, noise: None, messages: [[encoded, &[]], [&[], &[]]] };
+    schedule.run(b, &mut work, Until::Done);
+    hash.copy_from_slice(&schedule.digest(0)[..SYM_BYTES]);
 }
 
-/// K-PKE.Encrypt of m with the randomness r.
+/// The matrix of an encoded key, from rho at its end, and the hash of all of it.
+pub(crate) fn expand<B: Backend, const K: usize>(
+    b: B,
+    encoded: &[u8],
+    rho: &[u8; SYM_BYTES],
+    matrix: &mut [NttVector<K>; K],
+    hash: &mut [u8; SYM_BYTES],
+) {
+    let mut schedule = Schedule::<K>::new([Some(Hash::h(encoded.len())), None]);
+    schedule.push_matrix();
+    let mut work =
+        Work { matrix: Some((rho, matrix)), noise: None, messages: [[encoded, &[]], [&[], &[]]] };
+    schedule.run(b, &mut work, Until::Done);
+    hash.copy_from_slice(&schedule.digest(0)[..SYM_BYTES]);
+}
+
+/// The noise of an encryption: y, e1, e2.
+pub(crate) type Noise = [Poly; 2 * MAX_K + 1];
+pub(crate) const ZERO_NOISE: Noise = [const { Poly::ZERO }; 2 * MAX_K + 1];
+
+/// K-PKE.Encrypt of m with the noise that its randomness has given.
 pub(crate) fn encrypt<B: Backend, const K: usize>(
     b: B,
     public: &PublicKey<K>,
     m: &[u8; SYM_BYTES],
-    r: &[u8; SYM_BYTES],
+    noise: &Noise,
     ciphertext: &mut [u8],
 ) {
-    let mut noise = Noise::new(r);
+    let (y_noise, e) = noise.split_at(K);
     let mut y = zero_vector::<K>();
-    noise.sample_ntt_vector(b, &mut y);
     let mut gy = zero_vector::<K>();
-    for (y, gy) in y.iter().zip(&mut gy) {
-        b.times_gammas(y, gy);
+    for j in 0..K {
+        b.ntt(&y_noise[j], &mut y[j]);
+        b.times_gammas(&y[j], &mut gy[j]);
     }
-
     let (u_out, v_out) = ciphertext.split_at_mut(u_bytes(K));
     let mut product = NttPoly::ZERO;
     let mut sum = Poly::ZERO;
-    let mut term = Poly::ZERO;
     for (j, out) in u_out.chunks_exact_mut(32 * du(K)).enumerate() {
         b.dot(public.column(j), &y, &gy, &mut product);
         b.ntt_inverse(&product, &mut sum);
-        noise.sample(b, ETA2, &mut term);
-        b.add(&mut sum, &term);
+        b.add(&mut sum, &e[j]);
         b.compress_and_encode(du(K), &sum, out);
     }
     b.dot(public.t.each_ref(), &y, &gy, &mut product);
     b.ntt_inverse(&product, &mut sum);
-    noise.sample(b, ETA2, &mut term);
-    b.add(&mut sum, &term);
+    b.add(&mut sum, &e[K]);
+    let mut term = Poly::ZERO;
     b.decode_and_decompress(1, m, &mut term);
     b.add(&mut sum, &term);
     b.compress_and_encode(dv(K), &sum, v_out);
@@ -136,33 +157,4 @@ pub(crate) fn decrypt<B: Backend, const K: usize>(
     b.decode_and_decompress(dv(K), v_bytes, &mut term);
     b.subtract_from(&mut w, &term);
     b.compress_and_encode(1, &w, m);
-}
-
-/// Polynomials from PRF_eta(seed, N) for N = 0, 1, ..
-struct Noise<'a> {
-    seed: &'a [u8; SYM_BYTES],
-    counter: u8,
-}
-
-impl<'a> Noise<'a> {
-    fn new(seed: &'a [u8; SYM_BYTES]) -> Self {
-        Self { seed, counter: 0 }
-    }
-
-    fn sample<B: Backend>(&mut self, b: B, eta: usize, out: &mut Poly) {
-        let mut bytes = SecretBytes::<{ 64 * 3 }>::ZERO;
-        let bytes = &mut bytes.0[..64 * eta];
-        hash::prf(b, self.seed, self.counter, bytes);
-        b.sample_poly_cbd(eta, bytes, out);
-        self.counter += 1;
-    }
-
-    /// A vector with eta1, in T_q.
-    fn sample_ntt_vector<B: Backend, const K: usize>(&mut self, b: B, out: &mut NttVector<K>) {
-        let mut f = Poly::ZERO;
-        for out in out {
-            self.sample(b, eta1(K), &mut f);
-            b.ntt(&f, out);
-        }
-    }
 }

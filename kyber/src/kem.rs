@@ -15,12 +15,13 @@ use crate::{
     backend::Backend,
     ct::{self, SecretBytes},
     hash,
-    k_pke::{self, NttVector, PublicKey, zero_vector},
+    k_pke::{self, NttVector, PublicKey, ZERO_NOISE, zero_vector},
     params::{
         Bytes, CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, POLY_BYTES,
         ParameterSet, SYM_BYTES, ciphertext_bytes, decapsulation_key_bytes,
         encapsulation_key_bytes,
     },
+    schedule::{Hash, Schedule, Until, Work},
 };
 
 /// Bytes of a [`Seed`].
@@ -199,8 +200,8 @@ where
         let (true, Some(rho)) = (reduced, rho.first_chunk()) else {
             return Err(Error::NotReduced);
         };
-        self.public.expand(b, rho);
-        hash::h(b, self.bytes.as_ref(), &mut self.hash);
+        let bytes = self.bytes.as_ref();
+        k_pke::expand(b, bytes, rho, &mut self.public.matrix, &mut self.hash);
         Ok(())
     }
 
@@ -266,9 +267,15 @@ where
         secret: &mut SharedSecret,
     ) {
         let mut derived = SecretBytes::<64>::ZERO;
-        hash::g(b, &[m, &self.hash], &mut derived.0);
+        hash::g(b, m, &self.hash, &mut derived.0);
         let (k, r) = derived.halves();
-        k_pke::encrypt(b, &self.public, m, r, ciphertext);
+        let mut schedule = Schedule::<K>::new([None, None]);
+        schedule.push_encryption();
+        let mut noise = ZERO_NOISE;
+        let messages = [[&[][..]; 2]; 2];
+        let mut work = Work { matrix: None, noise: Some((r, &mut noise)), messages };
+        schedule.run(b, &mut work, Until::Done);
+        k_pke::encrypt(b, &self.public, m, &noise, ciphertext);
         secret.0.0.copy_from_slice(k);
     }
 }
@@ -366,8 +373,8 @@ where
     fn fill_from_seed<B: Backend>(&mut self, b: B, seed: &Seed) {
         let (d, z) = seed.0.halves();
         let ek = &mut self.encapsulation_key;
-        k_pke::key_gen(b, d, &mut self.s, &mut ek.public, ek.bytes.as_mut());
-        hash::h(b, ek.bytes.as_ref(), &mut ek.hash);
+        let encoded = ek.bytes.as_mut();
+        k_pke::key_gen(b, d, &mut self.s, &mut ek.public, encoded, &mut ek.hash);
         self.z.0.copy_from_slice(z);
         self.seed = Some(seed.clone());
     }
@@ -456,17 +463,25 @@ where
         let ciphertext = ciphertext.0.as_ref();
         let mut m = SecretBytes::ZERO;
         k_pke::decrypt(b, &self.s, ciphertext, &mut m.0);
-        let mut derived = SecretBytes::<64>::ZERO;
-        hash::g(b, &[&m.0, &ek.hash], &mut derived.0);
+        let mut schedule = Schedule::<K>::new([
+            Some(Hash::j(SYM_BYTES + ciphertext.len())),
+            Some(Hash::g(2 * SYM_BYTES)),
+        ]);
+        let messages = [[&self.z.0[..], ciphertext], [&m.0, &ek.hash]];
+        let mut work = Work { matrix: None, noise: None, messages };
+        schedule.run(b, &mut work, Until::Hashed(1));
+        let derived = SecretBytes(*schedule.digest(1));
         let (k, r) = derived.halves();
-        let mut rejection = SecretBytes::ZERO;
-        hash::j(b, &self.z.0, ciphertext, &mut rejection.0);
+        schedule.push_encryption();
+        let mut noise = ZERO_NOISE;
+        work.noise = Some((r, &mut noise));
+        schedule.run(b, &mut work, Until::Done);
         let mut buffer = SecretBytes::<{ ciphertext_bytes(4) }>::ZERO;
         let again = &mut buffer.0[..ciphertext.len()];
-        k_pke::encrypt(b, &ek.public, &m.0, r, again);
+        k_pke::encrypt(b, &ek.public, &m.0, &noise, again);
         secret.0.0.copy_from_slice(k);
         let differs = !ct::equal(ciphertext, again);
-        ct::assign_if(differs, &mut secret.0.0, &rejection.0);
+        ct::assign_if(differs, &mut secret.0.0, &schedule.digest(0)[..SYM_BYTES]);
     }
 }
 

@@ -49,7 +49,7 @@
 //! | algorithms 13, 14, 15, K-PKE | `k_pke::{key_gen, encrypt, decrypt}` |
 //! | algorithms 9, 10, NTT and inverse | `poly::{ntt, ntt_inverse}` |
 //! | algorithms 11, 12, MultiplyNTTs and BaseCaseMultiply | `poly::dot` |
-//! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{sample_ntt, sample_poly_cbd}` |
+//! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{accept_vartime, sample_poly_cbd}`, `schedule` |
 //! | algorithms 5, 6, ByteEncode and ByteDecode; Compress, Decompress | `encode` |
 //!
 //! Features, all off by default: `getrandom`, and `hazmat` (encapsulation with given randomness,
@@ -77,6 +77,7 @@ mod kem;
 mod params;
 mod poly;
 mod sample;
+mod schedule;
 
 pub use error::Error;
 pub use kem::{

@@ -1,51 +1,39 @@
 //! SampleNTT and SamplePolyCBD_eta (FIPS 203 section 4.2.2).
 
-use keccak::backend::Backend;
-
 use crate::{
-    hash::Xof,
-    params::{N, Q, SYM_BYTES},
-    poly::{NttPoly, Poly},
+    params::{N, Q},
+    poly::Poly,
 };
 
-/// 12-bit values in a block of the XOF.
-const BLOCK_VALUES: usize = 112;
-const _: () = assert!(BLOCK_VALUES * 12 == 8 * Xof::BLOCK);
+/// Bytes of three blocks of the XOF, enough for a polynomial in 99.2 % of all cases.
+pub(crate) const ENTRY_BYTES: usize = 3 * 168;
 
-/// SampleNTT of rho, j, i: entry (i, j) of the matrix, in \[0, q). Its input and its time are public.
+/// SampleNTT: appends the 12-bit values below q to the `count` coefficients that `out` has, until it is
+/// full, and returns how many it has then. Its input and its time are public.
+///
+/// Every candidate is written, and the count moves on only past accepted ones: no branch, since a fifth
+/// of them would be mispredicted.
 #[inline(always)]
-pub(crate) fn sample_ntt<B: Backend>(b: B, rho: &[u8; SYM_BYTES], j: u8, i: u8, out: &mut NttPoly) {
-    let mut xof = Xof::new(b, rho, j, i);
-    let mut block = [0; Xof::BLOCK];
-    // A block is taken whole as long as values are missing, so that the last one may overshoot.
-    let mut values = [0; N + BLOCK_VALUES];
-    let mut count = 0;
-    while count < N {
-        xof.block(b, &mut block);
-        count = accept_vartime(&block, &mut values, count);
-    }
-    out.0.copy_from_slice(&values[..N]);
-}
-
-/// Appends the 12-bit values below q of a block. Every candidate is written, and the count moves on
-/// only past accepted ones: no branch, since half of them would be mispredicted.
-#[inline(always)]
-fn accept_vartime(
-    block: &[u8; Xof::BLOCK],
-    values: &mut [i16; N + BLOCK_VALUES],
-    mut count: usize,
-) -> usize {
-    for [b0, b1, b2, b3, b4, b5] in block.as_chunks::<6>().0 {
+pub(crate) fn accept_vartime(bytes: &[u8], out: &mut [i16; N], mut count: usize) -> usize {
+    for [b0, b1, b2, b3, b4, b5] in bytes.as_chunks::<6>().0 {
         let bits = u64::from_le_bytes([*b0, *b1, *b2, *b3, *b4, *b5, 0, 0]);
-        let Some(window) = values[count..].first_chunk_mut::<4>() else { break };
-        let mut accepted = 0;
-        for i in 0..4 {
-            let value = (bits >> (12 * i) & 0xfff) as i16;
-            // No more than `i` were accepted before; the mask spares a bounds check.
-            window[accepted & 3] = value;
-            accepted += usize::from(value < Q);
+        let candidate = |i: usize| (bits >> (12 * i) & 0xfff) as i16;
+        if let Some(window) = out[count..].first_chunk_mut::<4>() {
+            let mut accepted = 0;
+            for i in 0..4 {
+                // No more than `i` were accepted before; the mask spares a bounds check.
+                window[accepted & 3] = candidate(i);
+                accepted += usize::from(candidate(i) < Q);
+            }
+            count += accepted;
+        } else {
+            for i in 0..4 {
+                if let (true, Some(place)) = (candidate(i) < Q, out.get_mut(count)) {
+                    *place = candidate(i);
+                    count += 1;
+                }
+            }
         }
-        count += accepted;
     }
     count
 }
@@ -103,18 +91,26 @@ mod tests {
         check_cbd::<3>();
     }
 
+    /// Each 12-bit value at each place, from each number of coefficients that are already there.
     #[test]
     fn accepts_exactly_the_values_below_q() {
+        let mut bytes = [0xff; ENTRY_BYTES];
         for value in 0..4096u16 {
-            let mut block = [0xff; Xof::BLOCK];
-            block[..3].copy_from_slice(&[value as u8, (value >> 8) as u8 | 0xf0, 0xff]);
-            block[165..].copy_from_slice(&[0xff, 0x0f | (value << 4) as u8, (value >> 4) as u8]);
-            let mut values = [-1; N + BLOCK_VALUES];
-            let count = accept_vartime(&block, &mut values, 255);
-            assert_eq!(count, if value < Q as u16 { 257 } else { 255 }, "{value}");
-            if count == 257 {
-                assert_eq!(values[255..257], [value as i16; 2]);
+            let (place, count) = (usize::from(value) % 336, usize::from(value) % 257);
+            let at = place / 2 * 3;
+            bytes[at..at + 3].fill(0xff);
+            let low = u32::from(value) << (12 * (place % 2)) | 0xfff << (12 - 12 * (place % 2));
+            bytes[at..at + 3].copy_from_slice(&low.to_le_bytes()[..3]);
+            let mut out = [-1; N];
+            let found = accept_vartime(&bytes, &mut out, count);
+            let accepted = value < Q as u16 && count < N;
+            assert_eq!(found, count + usize::from(accepted), "{value} at {place} after {count}");
+            if accepted {
+                assert_eq!(out[count], value as i16);
             }
+            bytes[at..at + 3].fill(0xff);
         }
+        let mut out = [0; N];
+        assert_eq!(accept_vartime(&[0; ENTRY_BYTES], &mut out, 0), N);
     }
 }
