@@ -34,6 +34,11 @@ pub type Portable = Scalar<Interleaved>;
 
 /// What the permutation needs of a lane, or of the lanes of several messages side by side.
 pub trait Lane: Copy {
+    /// Whether [`Lane::xor3`] is one instruction.
+    const THREE_INPUT: bool = false;
+    /// Whether taking the column parities anew in each round beats gathering them while the planes are
+    /// written, which keeps five more values alive.
+    const FRESH_PARITIES: bool = Self::THREE_INPUT;
     /// Bitwise exclusive or.
     fn xor(self, other: Self) -> Self;
     /// Exclusive or of three.

@@ -193,14 +193,35 @@ pub fn planes<B: Copy, L: Lanes<B>>(b: B, state: &mut [L; LANES], rounds: usize)
     *state = a;
 }
 
-/// One round; `c` holds the column parities of the input, then those of the output.
-/// Plane y of the output takes lane x from A\[x + 3y, x\] (pi backwards).
+/// One round. Plane y of the output takes lane x from A\[x + 3y, x\] (pi backwards).
+///
+/// `c` holds the column parities of the input, then those of the output, unless the lane type would
+/// rather take them anew. Where a three-input exclusive or costs what a two-input one does, theta's
+/// effect is applied in its two parts.
 #[inline(always)]
 fn round_planes<L: Lane>(a: &[L; LANES], c: &mut [L; 5], constant: L) -> [L; LANES] {
-    let d = theta_effect(c);
+    if L::FRESH_PARITIES {
+        *c = parities(a);
+    }
+    let before = [c[4], c[0], c[1], c[2], c[3]];
+    let after = [
+        c[1].rotate_left::<1>(),
+        c[2].rotate_left::<1>(),
+        c[3].rotate_left::<1>(),
+        c[4].rotate_left::<1>(),
+        c[0].rotate_left::<1>(),
+    ];
+    let effect = if L::THREE_INPUT { before } else { xor_row(&before, &after) };
     macro_rules! plane {
         ($y:literal; $($x:literal: $from:literal << $by:literal),*) => {
-            L::chi_row::<$y>(&[$(a[$from].xor(d[$x]).rotate_left::<$by>()),*])
+            L::chi_row::<$y>(&[$(
+                if L::THREE_INPUT {
+                    a[$from].xor3(effect[$x], after[$x])
+                } else {
+                    a[$from].xor(effect[$x])
+                }
+                .rotate_left::<$by>()
+            ),*])
         };
     }
     let mut p0 = plane!(0; 0: 0 << 0, 1: 6 << 44, 2: 12 << 43, 3: 18 << 21, 4: 24 << 14);

@@ -5,6 +5,9 @@
 //! beside each other, between blocks. Messages may differ in length: only those whose block is full
 //! take part in a permutation. What is absorbed and squeezed may be secret; lengths are public.
 
+// Indices instead of iterators in vector code: see `permute_lanes`.
+#![allow(clippy::needless_range_loop)]
+
 use crate::{
     backend::{Backend, Lanes},
     permutation::{LANES, ROUNDS},
@@ -190,11 +193,8 @@ pub fn permute<B: Backend, const N: usize>(
     while first < N {
         let left = N - first;
         let (four, eight) = (B::Four::COUNT.min(left), B::Eight::COUNT.min(left));
-        let width = if left <= B::Four::COUNT || !chosen[first + four..].contains(&true) {
-            four
-        } else {
-            eight
-        };
+        let wide = left > B::Four::COUNT && chosen[first + four..].contains(&true);
+        let width = if wide { eight } else { four };
         let group = &chosen[first..first + width];
         match group.iter().filter(|chosen| **chosen).count() {
             0 => {}
@@ -202,118 +202,82 @@ pub fn permute<B: Backend, const N: usize>(
                 let message = first + group.iter().position(|chosen| *chosen).unwrap_or(0);
                 permute_one(b, state, rounds, message);
             }
-            _ if width <= B::Four::COUNT => permute_four(b, state, rounds, first, group),
-            _ => permute_eight(b, state, rounds, first, group),
+            count if count < B::Four::COUNT || (wide && count < B::Eight::COUNT) => {
+                permute_some(b, state, rounds, first, group);
+            }
+            _ if wide => permute_eight(b, state, rounds, first),
+            _ => permute_four(b, state, rounds, first),
         }
         first += width;
     }
 }
 
+/// Permutes the chosen messages of a group by way of a copy that has a lane for every message.
 #[inline(never)]
-fn permute_one<B: Backend, const N: usize>(
-    b: B,
-    state: &mut State<N>,
-    rounds: usize,
-    message: usize,
-) {
-    b.vectorize_one(
-        #[inline(always)]
-        || {
-            let mut lanes = [B::One::splat(b, 0); LANES];
-            for (lane, words) in lanes.iter_mut().zip(&state.0) {
-                *lane = B::One::load(b, &words[message..]);
-            }
-            b.permute_one(&mut lanes, rounds);
-            for (lane, words) in lanes.iter().zip(&mut state.0) {
-                lane.store(&mut words[message..]);
-            }
-        },
-    );
-}
-
-#[inline(never)]
-fn permute_four<B: Backend, const N: usize>(
+fn permute_some<B: Backend, const N: usize>(
     b: B,
     state: &mut State<N>,
     rounds: usize,
     first: usize,
     group: &[bool],
 ) {
-    b.vectorize(
-        #[inline(always)]
-        || {
-            let mut lanes = load_group::<B, B::Four, N>(b, state, first, group);
-            b.permute_four(&mut lanes, rounds);
-            store_group::<B, B::Four, N>(&lanes, state, first, group);
-        },
-    );
-}
-
-#[inline(never)]
-fn permute_eight<B: Backend, const N: usize>(
-    b: B,
-    state: &mut State<N>,
-    rounds: usize,
-    first: usize,
-    group: &[bool],
-) {
-    b.vectorize(
-        #[inline(always)]
-        || {
-            let mut lanes = load_group::<B, B::Eight, N>(b, state, first, group);
-            b.permute_eight(&mut lanes, rounds);
-            store_group::<B, B::Eight, N>(&lanes, state, first, group);
-        },
-    );
-}
-
-/// Upper bound of [`Lanes::COUNT`].
-const MAX_COUNT: usize = 8;
-
-#[inline(always)]
-fn load_group<B: Backend, L: Lanes<B>, const N: usize>(
-    b: B,
-    state: &State<N>,
-    first: usize,
-    group: &[bool],
-) -> [L; LANES] {
-    let mut lanes = [L::splat(b, 0); LANES];
-    for (lane, words) in lanes.iter_mut().zip(&state.0) {
-        let words = &words[first..];
-        *lane = if words.len() >= L::COUNT {
-            L::load(b, words)
-        } else {
-            let mut padded = [0; MAX_COUNT];
-            padded[..group.len()].copy_from_slice(words);
-            L::load(b, &padded)
-        };
+    let mut copy = State::<8>::ZERO;
+    for (words, all) in copy.0.iter_mut().zip(&state.0) {
+        words[..group.len()].copy_from_slice(&all[first..first + group.len()]);
     }
-    lanes
-}
-
-/// Writes the chosen messages back.
-#[inline(always)]
-fn store_group<B: Backend, L: Lanes<B>, const N: usize>(
-    lanes: &[L; LANES],
-    state: &mut State<N>,
-    first: usize,
-    group: &[bool],
-) {
-    let all = group.len() == L::COUNT && !group.contains(&false);
-    for (lane, words) in lanes.iter().zip(&mut state.0) {
-        let words = &mut words[first..];
-        if all {
-            lane.store(words);
-        } else {
-            let mut stored = [0; MAX_COUNT];
-            lane.store(&mut stored);
-            for ((word, new), chosen) in words.iter_mut().zip(stored).zip(group) {
-                if *chosen {
-                    *word = new;
-                }
+    if group.len() > B::Four::COUNT {
+        permute_eight(b, &mut copy, rounds, 0);
+    } else {
+        permute_four(b, &mut copy, rounds, 0);
+    }
+    for (words, all) in copy.0.iter().zip(&mut state.0) {
+        for ((word, new), chosen) in all[first..].iter_mut().zip(words).zip(group) {
+            if *chosen {
+                *word = *new;
             }
         }
     }
+    copy.wipe();
+}
+
+macro_rules! permute_lanes {
+    ($(#[$doc:meta])* $name:ident, $lanes:ident, $vectorize:ident) => {
+        $(#[$doc])*
+        #[inline(never)]
+        fn $name<B: Backend, const N: usize>(
+            b: B,
+            state: &mut State<N>,
+            rounds: usize,
+            first: usize,
+        ) {
+            b.$vectorize(
+                #[inline(always)]
+                || {
+                    // Indexed: closures of iterators would be compiled without these instructions.
+                    let mut lanes = [B::$lanes::splat(b, 0); LANES];
+                    for i in 0..LANES {
+                        lanes[i] = B::$lanes::load(b, &state.0[i][first..]);
+                    }
+                    b.$name(&mut lanes, rounds);
+                    for i in 0..LANES {
+                        lanes[i].store(&mut state.0[i][first..]);
+                    }
+                },
+            );
+        }
+    };
+}
+permute_lanes! {
+    /// Permutes the message at `first`.
+    permute_one, One, vectorize_one
+}
+permute_lanes! {
+    /// Permutes as many messages from `first` on as `Four` has lanes.
+    permute_four, Four, vectorize
+}
+permute_lanes! {
+    /// Permutes as many messages from `first` on as `Eight` has lanes.
+    permute_eight, Eight, vectorize
 }
 
 /// Splits `len` bytes from `position` on into bytes before the next word boundary, whole words, and

@@ -222,12 +222,17 @@ impl<const K: usize> Schedule<K> {
         while !self.reached(until) {
             let width = self.width::<B>();
             self.assign::<B>(work, width);
-            let chosen = self.lanes.map(|lane| lane.is_some());
-            // A chain that waits for input keeps its lane but not its place in this call.
-            let chosen = self.absorb::<B>(work, chosen, width);
+            let busy = self.absorb::<B>(work, width);
+            let mut chosen = busy;
+            // A call for several lanes is faster if it need not spare the idle ones.
+            if B::Four::COUNT > 1 && busy.iter().filter(|busy| **busy).count() > 1 {
+                for l in 0..width {
+                    chosen[l] |= self.lanes[l].is_none();
+                }
+            }
             permute(b, &mut self.state, ROUNDS, &chosen);
             for l in 0..LANES {
-                if chosen[l] {
+                if busy[l] {
                     self.squeeze(b, work, l);
                 }
             }
@@ -332,20 +337,17 @@ impl<const K: usize> Schedule<K> {
         self.lanes[l] = Some(Lane::new(job));
     }
 
-    /// Absorbs a block into every hash; returns the lanes that take part in the next call.
-    fn absorb<B: Backend>(
-        &mut self,
-        work: &Work<'_, K>,
-        mut chosen: [bool; LANES],
-        width: usize,
-    ) -> [bool; LANES] {
+    /// Absorbs a block into every hash that has input; returns the lanes that take part in the next call:
+    /// a hash that waits for input keeps its lane but stands still.
+    fn absorb<B: Backend>(&mut self, work: &Work<'_, K>, width: usize) -> [bool; LANES] {
+        let mut busy = self.lanes.map(|lane| lane.is_some());
         for l in 0..LANES {
             let Some(Lane { job: Job::Hash(number), .. }) = self.lanes[l] else { continue };
             let number = usize::from(number);
             let [first, second] = work.messages[number];
             let Some(hash) = &self.hashes[number] else { continue };
-            chosen[l] = l < width && hash.ready(first.len() + second.len());
-            if !chosen[l] {
+            busy[l] = l < width && hash.ready(first.len() + second.len());
+            if !busy[l] {
                 continue;
             }
             let start = hash.blocks * hash.rate;
@@ -360,7 +362,7 @@ impl<const K: usize> Schedule<K> {
                 state.xor_bytes::<B>(l, hash.rate - 1, &[0x80]);
             }
         }
-        chosen
+        busy
     }
 
     /// Takes the results of a call out of a lane and ends its job if it is done.

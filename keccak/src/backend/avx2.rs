@@ -58,9 +58,10 @@ fn read_features() -> u8 {
     const AVX512_ECX: u32 = 1 << 1 | 1 << 6;
     const AVX512_XCR0: u64 = 0b1110_0000;
 
+    // CPUID is a safe function from some compiler version on.
+    #[allow(unused_unsafe)]
     // SAFETY: every x86-64 CPU has CPUID; leaf 7 is read only if leaf 0 says that it is there, and
     // XGETBV runs only if OSXSAVE says that it may.
-    #[allow(unused_unsafe)] // CPUID is a safe function from some compiler version on.
     let (leaf, xcr0) = unsafe {
         if __cpuid(0).eax < 7 || __cpuid(1).ecx & XSAVE_AND_AVX != XSAVE_AND_AVX {
             return 0;
@@ -84,10 +85,7 @@ fn read_features() -> u8 {
 #[target_feature(enable = "xsave")]
 unsafe fn read_xcr0() -> u64 {
     // SAFETY: as the caller promises.
-    #[allow(unused_unsafe)]
-    unsafe {
-        _xgetbv(0)
-    }
+    unsafe { _xgetbv(0) }
 }
 
 impl Sealed for Avx2 {}
@@ -139,6 +137,7 @@ impl Backend for Avx2 {
 pub struct U64x4(__m256i);
 
 impl Lane for U64x4 {
+    const FRESH_PARITIES: bool = true;
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         // SAFETY: a value proves AVX2.

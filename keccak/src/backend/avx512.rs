@@ -50,17 +50,17 @@ impl Backend for Avx512 {
 
     #[inline(always)]
     fn permute_one(self, state: &mut [U64x1; LANES], rounds: usize) {
-        permutation::unrolled(self, state, rounds);
+        permutation::planes(self, state, rounds);
     }
 
     #[inline(always)]
     fn permute_four(self, state: &mut [U64x4; LANES], rounds: usize) {
-        permutation::unrolled(self, state, rounds);
+        permutation::planes(self, state, rounds);
     }
 
     #[inline(always)]
     fn permute_eight(self, state: &mut [U64x8; LANES], rounds: usize) {
-        permutation::unrolled(self, state, rounds);
+        permutation::planes(self, state, rounds);
     }
 }
 
@@ -76,6 +76,7 @@ macro_rules! lane {
         pub struct $type($register);
 
         impl Lane for $type {
+            const THREE_INPUT: bool = true;
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 // SAFETY: a value proves AVX-512.
