@@ -10,6 +10,84 @@ mod avx2;
 mod avx512;
 mod portable;
 
+/// The kernels of sampling and coding, from the module `codec` of a backend whose functions need the
+/// features that its token proves.
+#[cfg(target_arch = "x86_64")]
+macro_rules! codec_kernels {
+    () => {
+        #[inline(never)]
+        fn sample_ntt(self, bytes: &[u8; ENTRY_BYTES], out: &mut NttPoly) -> usize {
+            // SAFETY: the token proves the features.
+            unsafe { codec::accept(bytes, &mut out.0) }
+        }
+
+        #[inline(never)]
+        fn sample_poly_cbd(self, eta: usize, bytes: &[u8], out: &mut Poly) {
+            // SAFETY: the token proves the features.
+            unsafe {
+                match eta {
+                    2 => codec::sample_poly_cbd_2(array(bytes), &mut out.0),
+                    _ => codec::sample_poly_cbd_3(array(bytes), &mut out.0),
+                }
+            }
+        }
+
+        #[inline(never)]
+        fn compress_and_encode(self, d: usize, f: &Poly, out: &mut [u8]) {
+            // SAFETY: the token proves the features.
+            unsafe {
+                match d {
+                    1 => codec::compress_and_encode_1(&f.0, array_mut(out)),
+                    4 => codec::compress_and_encode_4(&f.0, array_mut(out)),
+                    5 => codec::compress_and_encode_5(&f.0, array_mut(out)),
+                    10 => codec::compress_and_encode_10(&f.0, array_mut(out)),
+                    _ => codec::compress_and_encode_11(&f.0, array_mut(out)),
+                }
+            }
+        }
+
+        #[inline(never)]
+        fn decode_and_decompress(self, d: usize, bytes: &[u8], out: &mut Poly) {
+            // SAFETY: the token proves the features.
+            unsafe {
+                match d {
+                    1 => codec::decode_and_decompress_1(array(bytes), &mut out.0),
+                    4 => codec::decode_and_decompress_4(array(bytes), &mut out.0),
+                    5 => codec::decode_and_decompress_5(array(bytes), &mut out.0),
+                    10 => codec::decode_and_decompress_10(array(bytes), &mut out.0),
+                    _ => codec::decode_and_decompress_11(array(bytes), &mut out.0),
+                }
+            }
+        }
+
+        #[inline(never)]
+        fn encode_12(self, f: &NttPoly, out: &mut [u8]) {
+            // SAFETY: the token proves the features.
+            unsafe { codec::encode_12(&f.0, array_mut(out)) }
+        }
+
+        #[inline(never)]
+        fn decode_12(self, bytes: &[u8], out: &mut NttPoly) -> bool {
+            // SAFETY: the token proves the features.
+            unsafe { codec::decode_12(array(bytes), &mut out.0) }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+use codec_kernels;
+
+/// The length that the caller has given it.
+#[cfg(target_arch = "x86_64")]
+fn array<const LEN: usize>(bytes: &[u8]) -> &[u8; LEN] {
+    bytes.try_into().expect("the length of a kernel's input")
+}
+
+/// The length that the caller has given it.
+#[cfg(target_arch = "x86_64")]
+fn array_mut<const LEN: usize>(bytes: &mut [u8]) -> &mut [u8; LEN] {
+    bytes.try_into().expect("the length of a kernel's output")
+}
+
 use crate::{
     encode,
     params::N,

@@ -7,6 +7,11 @@ pub use keccak::hazmat::Level;
 
 use crate::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Error, MlKem, ParameterSet, Seed, SharedSecret,
+    backend::Backend,
+    k_pke::{self, Noise, NttVector, ZERO_NOISE, zero_vector},
+    poly::{NttPoly, Poly},
+    sample::ENTRY_BYTES,
+    schedule::{Schedule, Until, Work},
 };
 
 impl<const K: usize> EncapsulationKey<K>
@@ -52,5 +57,148 @@ where
     #[must_use]
     pub fn level(&self) -> Level {
         self.encapsulation_key().level
+    }
+}
+
+/// A part of the operations that can be run by itself, for measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// The matrix of an encapsulation key from rho, with the hash of the key riding along.
+    MatrixAndHash,
+    /// The noise of an encryption.
+    Noise,
+    /// One polynomial to the NTT domain.
+    Ntt,
+    /// One polynomial back.
+    NttInverse,
+    /// One inner product of `K` polynomials.
+    Dot,
+    /// Compression and encoding of one polynomial of u.
+    Compress,
+    /// Decoding and decompression of one polynomial of u.
+    Decompress,
+    /// Encoding of one polynomial at 12 bits.
+    Encode,
+    /// Decoding of one polynomial at 12 bits, with its range check.
+    Decode,
+    /// Rejection sampling of one polynomial from three blocks of its stream.
+    SampleNtt,
+    /// One noise polynomial from the bytes of its stream, with the width eta2.
+    SampleCbd,
+    /// G of 64 bytes.
+    Hash,
+}
+
+impl Stage {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::MatrixAndHash,
+        Self::Noise,
+        Self::Ntt,
+        Self::NttInverse,
+        Self::Dot,
+        Self::Compress,
+        Self::Decompress,
+        Self::Encode,
+        Self::Decode,
+        Self::SampleNtt,
+        Self::SampleCbd,
+        Self::Hash,
+    ];
+}
+
+/// Inputs and outputs of the stages.
+pub struct StageBench<const K: usize> {
+    level: Level,
+    matrix: [NttVector<K>; K],
+    noise: Noise,
+    b: NttVector<K>,
+    poly: Poly,
+    ntt_poly: NttPoly,
+    bytes: [u8; 1568],
+    stream: [u8; ENTRY_BYTES],
+}
+
+impl<const K: usize> StageBench<K> {
+    /// With buffers made from `seed`; rejection sampling learns nothing from a stream that changes.
+    #[must_use]
+    pub fn new(level: Level, seed: &[u8; 32]) -> Self {
+        let mut bench = Self {
+            level,
+            matrix: [const { zero_vector() }; K],
+            noise: ZERO_NOISE,
+            b: zero_vector(),
+            poly: Poly::ZERO,
+            ntt_poly: NttPoly::ZERO,
+            bytes: [0; 1568],
+            stream: [0; ENTRY_BYTES],
+        };
+        bench.reseed(seed);
+        bench.run(Stage::MatrixAndHash);
+        bench.b.clone_from_slice(&bench.matrix[0]);
+        bench
+    }
+
+    /// Changes what the sampling stages read.
+    pub fn reseed(&mut self, seed: &[u8; 32]) {
+        keccak::Shake128::digest(seed, &mut self.stream);
+        // Below q at 12 bits.
+        for bytes in self.bytes.as_chunks_mut::<3>().0 {
+            *bytes = [seed[0], 0x10, seed[1] & 0x7f];
+        }
+        self.bytes[..32].copy_from_slice(seed);
+    }
+
+    /// Runs a stage once.
+    pub fn run(&mut self, stage: Stage) {
+        keccak::dispatch!(self.level, b => self.run_on(b, stage));
+    }
+
+    fn run_on<B: Backend>(&mut self, b: B, stage: Stage) {
+        let Self { matrix, noise, poly, ntt_poly, bytes, stream, .. } = self;
+        let mut digest = [0; 64];
+        match stage {
+            Stage::MatrixAndHash => {
+                let mut hash = [0; 32];
+                let (rho, encoded) = (*bytes.first_chunk().unwrap_or(&[0; 32]), &bytes[..]);
+                let encoded = &encoded[..crate::params::encapsulation_key_bytes(K)];
+                k_pke::expand::<B, K>(b, encoded, &rho, matrix, &mut hash);
+            }
+            Stage::Noise => {
+                let mut schedule = Schedule::<K>::new([None, None]);
+                schedule.push_encryption();
+                let seed = bytes.first_chunk().unwrap_or(&[0; 32]);
+                let messages = [[&[][..]; 2]; 2];
+                let mut work = Work { matrix: None, noise: Some((seed, noise)), messages };
+                schedule.run(b, &mut work, Until::Done);
+            }
+            Stage::Ntt => b.ntt(poly, ntt_poly),
+            Stage::NttInverse => b.ntt_inverse(ntt_poly, poly),
+            Stage::Dot => b.dot(self.matrix[0].each_ref(), &self.b, &self.b, ntt_poly),
+            Stage::Compress => {
+                let d = crate::params::du(K);
+                b.compress_and_encode(d, poly, &mut bytes[..32 * d]);
+            }
+            Stage::Decompress => {
+                let d = crate::params::du(K);
+                b.decode_and_decompress(d, &bytes[..32 * d], poly);
+            }
+            Stage::Encode => b.encode_12(&self.b[0], &mut bytes[..384]),
+            Stage::Decode => {
+                b.decode_12(&bytes[..384], ntt_poly);
+            }
+            Stage::SampleNtt => {
+                b.sample_ntt(stream, ntt_poly);
+            }
+            Stage::SampleCbd => b.sample_poly_cbd(2, &stream[..128], poly),
+            Stage::Hash => crate::hash::g(b, &stream[..32], &stream[32..64], &mut digest),
+        }
+    }
+}
+
+impl<const K: usize> core::fmt::Debug for StageBench<K> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StageBench<{K}> {{ .. }}")
     }
 }

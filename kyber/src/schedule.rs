@@ -74,45 +74,38 @@ impl Lane {
 pub(crate) struct Hash {
     rate: usize,
     suffix: u8,
-    /// Bytes of the message.
+    /// Bytes of the message, and how many of them are absorbed.
     length: usize,
-    /// Blocks permuted.
-    blocks: usize,
+    absorbed: usize,
+    /// Blocks to go, the one with the padding included.
+    left: usize,
     started: bool,
 }
 
 impl Hash {
     /// SHA3-512.
     pub(crate) const fn g(length: usize) -> Self {
-        Self { rate: 72, suffix: SHA3_SUFFIX, length, blocks: 0, started: false }
+        Self::new(72, SHA3_SUFFIX, length)
     }
 
     /// SHA3-256.
     pub(crate) const fn h(length: usize) -> Self {
-        Self { rate: PRF_RATE, suffix: SHA3_SUFFIX, length, blocks: 0, started: false }
+        Self::new(PRF_RATE, SHA3_SUFFIX, length)
     }
 
     /// SHAKE256, 32 bytes.
     pub(crate) const fn j(length: usize) -> Self {
-        Self { rate: PRF_RATE, suffix: SHAKE_SUFFIX, length, blocks: 0, started: false }
+        Self::new(PRF_RATE, SHAKE_SUFFIX, length)
     }
 
-    /// The padding needs at least a byte.
-    fn total_blocks(&self) -> usize {
-        let mut blocks = 1;
-        while blocks * self.rate <= self.length {
-            blocks += 1;
-        }
-        blocks
-    }
-
-    fn left(&self) -> usize {
-        self.total_blocks() - self.blocks
+    #[allow(clippy::integer_division_remainder_used)] // of lengths, at compile time
+    const fn new(rate: usize, suffix: u8, length: usize) -> Self {
+        Self { rate, suffix, length, absorbed: 0, left: length / rate + 1, started: false }
     }
 
     /// Whether the next block's bytes are among the first `known` of the message.
     fn ready(&self, known: usize) -> bool {
-        self.left() > 0 && known >= self.length.min((self.blocks + 1) * self.rate)
+        self.left > 0 && known >= self.length.min(self.absorbed + self.rate)
     }
 }
 
@@ -146,6 +139,7 @@ pub(crate) struct Schedule<const K: usize> {
     queue: [Job; MAX_JOBS],
     queued: usize,
     next: usize,
+    queued_blocks: usize,
     hashes: [Option<Hash>; 2],
     digests: [[u8; 64]; 2],
     /// Entries missing in each row; noise done.
@@ -164,6 +158,7 @@ impl<const K: usize> Schedule<K> {
             queue: [Job::Noise(0); MAX_JOBS],
             queued: 0,
             next: 0,
+            queued_blocks: 0,
             hashes,
             digests: [[0; 64]; 2],
             missing: [0; K],
@@ -175,6 +170,7 @@ impl<const K: usize> Schedule<K> {
     fn push(&mut self, job: Job) {
         self.queue[self.queued] = job;
         self.queued += 1;
+        self.queued_blocks += self.blocks(job);
     }
 
     /// Queues the whole matrix.
@@ -244,21 +240,21 @@ impl<const K: usize> Schedule<K> {
             Until::Known { rows, noise } => {
                 self.noise_done >= noise && self.missing[..rows].iter().all(|missing| *missing == 0)
             }
-            Until::Hashed(hash) => self.hashes[hash].is_none_or(|hash| hash.left() == 0),
+            Until::Hashed(hash) => self.hashes[hash].is_none_or(|hash| hash.left == 0),
             Until::Done => {
                 self.next == self.queued
                     && self.lanes.iter().all(Option::is_none)
-                    && self.hashes.iter().flatten().all(|hash| hash.left() == 0)
+                    && self.hashes.iter().flatten().all(|hash| hash.left == 0)
             }
         }
     }
 
+    /// Blocks of a job from the queue.
     fn blocks(&self, job: Job) -> usize {
         match job {
             Job::Entry(..) => ENTRY_BLOCKS,
             Job::Noise(counter) if 64 * self.eta(counter) > PRF_RATE => 2,
-            Job::Noise(_) => 1,
-            Job::Hash(hash) => self.hashes[hash as usize].map_or(0, |hash| hash.total_blocks()),
+            _ => 1,
         }
     }
 
@@ -275,16 +271,22 @@ impl<const K: usize> Schedule<K> {
             4 => return 4,
             _ => {}
         }
-        let (mut total, mut longest) = (0, 0);
-        let mut count = |blocks: usize| {
-            total += blocks;
-            longest = longest.max(blocks);
-        };
-        self.hashes.iter().flatten().for_each(|hash| count(hash.left()));
-        self.queue[self.next..self.queued].iter().for_each(|job| count(self.blocks(*job)));
+        let (mut total, mut longest) = (self.queued_blocks, 0);
+        if self.next < self.queued {
+            // Long jobs are at one of the ends of every queue.
+            let (first, last) = (self.queue[self.next], self.queue[self.queued - 1]);
+            longest = self.blocks(first).max(self.blocks(last));
+        }
+        for hash in self.hashes.iter().flatten() {
+            total += hash.left;
+            longest = longest.max(hash.left);
+        }
         for lane in self.lanes.iter().flatten() {
             if !matches!(lane.job, Job::Hash(_)) {
-                count(self.blocks(lane.job).saturating_sub(lane.blocks).max(1));
+                // An unlucky entry needs a block more than it should.
+                let left = self.blocks(lane.job).saturating_sub(lane.blocks).max(1);
+                total += left;
+                longest = longest.max(left);
             }
         }
         let high = self.lanes[4..].iter().any(Option::is_some);
@@ -316,6 +318,7 @@ impl<const K: usize> Schedule<K> {
             let Some(l) = free else { break };
             self.start::<B>(work, l, job);
             self.next += 1;
+            self.queued_blocks -= self.blocks(job);
         }
     }
 
@@ -345,22 +348,24 @@ impl<const K: usize> Schedule<K> {
             let Some(Lane { job: Job::Hash(number), .. }) = self.lanes[l] else { continue };
             let number = usize::from(number);
             let [first, second] = work.messages[number];
-            let Some(hash) = &self.hashes[number] else { continue };
+            let Some(hash) = &mut self.hashes[number] else { continue };
             busy[l] = l < width && hash.ready(first.len() + second.len());
             if !busy[l] {
                 continue;
             }
-            let start = hash.blocks * hash.rate;
+            let start = hash.absorbed;
             let end = hash.length.min(start + hash.rate);
             let split = first.len().clamp(start, end);
             let state = &mut self.state;
             state.xor_bytes::<B>(l, 0, first.get(start..split).unwrap_or(&[]));
             let rest = split - first.len().min(split)..end - first.len().min(end);
             state.xor_bytes::<B>(l, split - start, second.get(rest).unwrap_or(&[]));
-            if hash.left() == 1 {
+            if hash.left == 1 {
                 state.xor_bytes::<B>(l, end - start, &[hash.suffix]);
                 state.xor_bytes::<B>(l, hash.rate - 1, &[0x80]);
             }
+            hash.absorbed = end;
+            hash.left -= 1;
         }
         busy
     }
@@ -374,14 +379,11 @@ impl<const K: usize> Schedule<K> {
         let done = match job {
             Job::Hash(number) => {
                 let number = usize::from(number);
-                let left = self.hashes[number].as_mut().map_or(0, |hash| {
-                    hash.blocks += 1;
-                    hash.left()
-                });
-                if left == 0 {
+                let done = self.hashes[number].is_none_or(|hash| hash.left == 0);
+                if done {
                     self.state.copy_bytes::<B>(l, 0, &mut self.digests[number]);
                 }
-                left == 0
+                done
             }
             Job::Noise(counter) => {
                 let eta = if usize::from(counter) < self.wide_noise { eta1(K) } else { ETA2 };

@@ -14,14 +14,17 @@ use core::arch::x86_64::{
 
 use keccak::backend::{Avx2, Backend as _};
 
-use super::Backend;
+use super::{Backend, array, array_mut, codec_kernels};
 use crate::{
     constants::{LaneZetas, lane_zetas},
     poly::{self, Lanes, NttPoly, Poly, Row, Vector},
+    sample::ENTRY_BYTES,
 };
 
 impl Backend for Avx2 {
     type Row = I16x16;
+
+    codec_kernels!();
 
     #[inline(never)]
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
