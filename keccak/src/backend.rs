@@ -23,7 +23,10 @@ pub use scalar::{Form, Interleaved, Planes, Scalar};
 #[cfg(feature = "hazmat")]
 pub use scalar::{Rolled, RolledOpaque, Unrolled};
 
-use crate::permutation::{LANES, ROUND_CONSTANTS, ROUNDS};
+use crate::{
+    permutation::{LANES, ROUND_CONSTANTS, ROUNDS},
+    sponge::State,
+};
 
 /// The fastest portable form for the target's pointer width.
 #[cfg(not(target_pointer_width = "32"))]
@@ -117,7 +120,23 @@ pub trait Backend: Copy + sealed::Sealed {
     fn permute_four(self, state: &mut [Self::Four; LANES], rounds: usize);
     /// The last `rounds` rounds of Keccak-f\[1600\] on `Eight::COUNT` messages.
     fn permute_eight(self, state: &mut [Self::Eight; LANES], rounds: usize);
+
+    /// The first 192 bytes of the states of four messages, from `first` on.
+    #[inline]
+    fn copy_four<const N: usize>(
+        self,
+        state: &State<N>,
+        first: usize,
+        out: [&mut [u8; COPIED_BYTES]; 4],
+    ) {
+        for (l, out) in out.into_iter().enumerate() {
+            state.copy_bytes::<Self>(first + l, 0, out);
+        }
+    }
 }
+
+/// Bytes that [`Backend::copy_four`] takes of a state: more than any rate, a multiple of 32.
+pub const COPIED_BYTES: usize = 192;
 
 // A sealed trait is public and cannot be named; some compilers call that unreachable.
 #[allow(unreachable_pub)]

@@ -244,7 +244,7 @@ macro_rules! permute_lanes {
     ($(#[$doc:meta])* $name:ident, $lanes:ident, $vectorize:ident) => {
         $(#[$doc])*
         #[inline(never)]
-        fn $name<B: Backend, const N: usize>(
+        pub fn $name<B: Backend, const N: usize>(
             b: B,
             state: &mut State<N>,
             rounds: usize,

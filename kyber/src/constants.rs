@@ -149,7 +149,7 @@ const fn exchange(
     let (mut even, mut odd) = (x, y);
     let mut lane = 0;
     while lane < MAX_LANES {
-        if lane / len % 2 == 0 {
+        if lane & len == 0 {
             odd[lane] = x[lane + len];
         } else {
             even[lane] = y[lane - len];

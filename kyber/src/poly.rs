@@ -258,7 +258,7 @@ pub(crate) fn ntt_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: us
 ) {
     let mut rows = load::<B, V, ROWS>(b, &f.0);
     forward_layers::<V, LANES>(&mut rows);
-    for pair in 0..ROWS / 2 {
+    for pair in 0..ROWS >> 1 {
         let (mut x, mut y) = (rows[2 * pair], rows[2 * pair + 1]);
         if LANES > 16 {
             (x, y) = forward_lanes::<B, V, 16>(b, pair, x, y);
@@ -288,7 +288,7 @@ pub(crate) fn ntt_inverse_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const 
     out: &mut Poly,
 ) {
     let mut rows = load::<B, V, ROWS>(b, &f.0);
-    for pair in 0..ROWS / 2 {
+    for pair in 0..ROWS >> 1 {
         let (mut x, mut y) = V::scatter(rows[2 * pair], rows[2 * pair + 1]);
         (x, y) = inverse_lanes::<B, V, 2, true>(b, pair, x, y);
         (x, y) = inverse_lanes::<B, V, 4, false>(b, pair, x, y);

@@ -19,9 +19,9 @@
 //! matrix only.
 
 use keccak::{
-    backend::Lanes as _,
+    backend::{COPIED_BYTES, Lanes as _},
     permutation::ROUNDS,
-    sponge::{State, permute},
+    sponge::{State, permute, permute_eight, permute_four, permute_one},
 };
 
 use crate::{
@@ -38,7 +38,7 @@ const PRF_RATE: usize = 136;
 const SHA3_SUFFIX: u8 = 0x06;
 const SHAKE_SUFFIX: u8 = 0x1f;
 /// Blocks of the XOF that nearly always hold an entry.
-const ENTRY_BLOCKS: usize = 3;
+const ENTRY_BLOCKS: u8 = 3;
 /// Noise of K = 4 and its matrix.
 const MAX_JOBS: usize = 8 + 16;
 
@@ -49,25 +49,24 @@ enum Job {
     Entry(u8, u8),
     /// Noise polynomial by its counter.
     Noise(u8),
-    /// Chain by number.
+    /// Hash by number.
     Hash(u8),
 }
 
-/// A lane at work.
+/// What a lane carries.
 #[derive(Clone, Copy)]
 struct Lane {
     job: Job,
     /// Blocks done.
-    blocks: usize,
+    blocks: u8,
     /// Coefficients of an entry that have been found.
-    found: usize,
+    found: u16,
 }
 
-impl Lane {
-    const fn new(job: Job) -> Self {
-        Self { job, blocks: 0, found: 0 }
-    }
-}
+/// What lanes have squeezed. [`keccak::backend::Backend::copy_four`] writes past the block it is asked for.
+#[repr(align(64))]
+struct Squeezed([[u8; SQUEEZED_BYTES]; LANES]);
+const SQUEEZED_BYTES: usize = 2 * XOF_RATE + COPIED_BYTES;
 
 /// A hash of up to 64 bytes over a message whose bytes may become known only as work proceeds.
 #[derive(Clone, Copy)]
@@ -133,32 +132,44 @@ pub(crate) enum Until {
 /// The state of all lanes. Wiped on drop.
 pub(crate) struct Schedule<const K: usize> {
     state: State<LANES>,
-    lanes: [Option<Lane>; LANES],
-    /// What the lanes have squeezed.
-    squeezed: [[u8; ENTRY_BYTES]; LANES],
+    lanes: [Lane; LANES],
+    /// Lanes with a job, one bit each.
+    busy: u8,
+    squeezed: Squeezed,
     queue: [Job; MAX_JOBS],
     queued: usize,
     next: usize,
-    queued_blocks: usize,
+    /// Blocks of all jobs, queued or in a lane, that are not hashes.
+    blocks_left: usize,
     hashes: [Option<Hash>; 2],
     digests: [[u8; 64]; 2],
     /// Entries missing in each row; noise done.
-    missing: [usize; K],
+    missing: [u8; K],
     noise_done: usize,
     /// How many of the first noise polynomials have width eta1.
     wide_noise: usize,
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut mask: u8) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < LANES).then_some(bit)
+    })
 }
 
 impl<const K: usize> Schedule<K> {
     pub(crate) const fn new(hashes: [Option<Hash>; 2]) -> Self {
         Self {
             state: State::ZERO,
-            lanes: [None; LANES],
-            squeezed: [[0; ENTRY_BYTES]; LANES],
+            lanes: [Lane { job: Job::Noise(0), blocks: 0, found: 0 }; LANES],
+            busy: 0,
+            squeezed: Squeezed([[0; SQUEEZED_BYTES]; LANES]),
             queue: [Job::Noise(0); MAX_JOBS],
             queued: 0,
             next: 0,
-            queued_blocks: 0,
+            blocks_left: 0,
             hashes,
             digests: [[0; 64]; 2],
             missing: [0; K],
@@ -170,7 +181,7 @@ impl<const K: usize> Schedule<K> {
     fn push(&mut self, job: Job) {
         self.queue[self.queued] = job;
         self.queued += 1;
-        self.queued_blocks += self.blocks(job);
+        self.blocks_left += self.blocks(job);
     }
 
     /// Queues the whole matrix.
@@ -181,7 +192,7 @@ impl<const K: usize> Schedule<K> {
     }
 
     fn push_row(&mut self, row: usize) {
-        self.missing[row] = K;
+        self.missing[row] = K as u8;
         for column in 0..K {
             self.push(Job::Entry(row as u8, column as u8));
         }
@@ -218,20 +229,29 @@ impl<const K: usize> Schedule<K> {
         while !self.reached(until) {
             let width = self.width::<B>();
             self.assign::<B>(work, width);
-            let busy = self.absorb::<B>(work, width);
-            let mut chosen = busy;
-            // A call for several lanes is faster if it need not spare the idle ones.
-            if B::Four::COUNT > 1 && busy.iter().filter(|busy| **busy).count() > 1 {
-                for l in 0..width {
-                    chosen[l] |= self.lanes[l].is_none();
-                }
+            let moving = self.busy & !self.absorb::<B>(work);
+            self.permute(b, moving, width);
+            self.squeeze(b, moving);
+            for l in bits(moving) {
+                self.finish(b, work, l);
             }
-            permute(b, &mut self.state, ROUNDS, &chosen);
-            for l in 0..LANES {
-                if busy[l] {
-                    self.squeeze(b, work, l);
-                }
-            }
+        }
+    }
+
+    /// Moves some of the first `width` lanes. A call for several is faster if it need not spare others:
+    /// idle ones may change.
+    fn permute<B: Backend>(&mut self, b: B, moving: u8, width: usize) {
+        let state = &mut self.state;
+        if B::Four::COUNT == 1 || moving.count_ones() == 1 {
+            bits(moving).for_each(|l| permute_one(b, state, ROUNDS, l));
+        } else if moving == self.busy && width == B::Four::COUNT {
+            permute_four(b, state, ROUNDS, 0);
+        } else if moving == self.busy {
+            permute_eight(b, state, ROUNDS, 0);
+        } else {
+            let mut chosen = [false; LANES];
+            bits(moving).for_each(|l| chosen[l] = true);
+            permute(b, state, ROUNDS, &chosen);
         }
     }
 
@@ -243,7 +263,7 @@ impl<const K: usize> Schedule<K> {
             Until::Hashed(hash) => self.hashes[hash].is_none_or(|hash| hash.left == 0),
             Until::Done => {
                 self.next == self.queued
-                    && self.lanes.iter().all(Option::is_none)
+                    && self.busy == 0
                     && self.hashes.iter().flatten().all(|hash| hash.left == 0)
             }
         }
@@ -252,7 +272,7 @@ impl<const K: usize> Schedule<K> {
     /// Blocks of a job from the queue.
     fn blocks(&self, job: Job) -> usize {
         match job {
-            Job::Entry(..) => ENTRY_BLOCKS,
+            Job::Entry(..) => ENTRY_BLOCKS as usize,
             Job::Noise(counter) if 64 * self.eta(counter) > PRF_RATE => 2,
             _ => 1,
         }
@@ -271,86 +291,88 @@ impl<const K: usize> Schedule<K> {
             4 => return 4,
             _ => {}
         }
-        let (mut total, mut longest) = (self.queued_blocks, 0);
+        let (mut total, mut longest) = (self.blocks_left, 0);
         if self.next < self.queued {
             // Long jobs are at one of the ends of every queue.
             let (first, last) = (self.queue[self.next], self.queue[self.queued - 1]);
             longest = self.blocks(first).max(self.blocks(last));
+        } else {
+            for lane in bits(self.busy).map(|l| self.lanes[l]) {
+                longest = longest.max(self.blocks(lane.job).saturating_sub(lane.blocks.into()));
+            }
         }
         for hash in self.hashes.iter().flatten() {
             total += hash.left;
             longest = longest.max(hash.left);
         }
-        for lane in self.lanes.iter().flatten() {
-            if !matches!(lane.job, Job::Hash(_)) {
-                // An unlucky entry needs a block more than it should.
-                let left = self.blocks(lane.job).saturating_sub(lane.blocks).max(1);
-                total += left;
-                longest = longest.max(left);
-            }
-        }
-        let high = self.lanes[4..].iter().any(Option::is_some);
-        if high || total > 4 * longest { 8 } else { 4 }
+        if self.busy >> 4 != 0 || total > 4 * longest.max(1) { 8 } else { 4 }
     }
 
     /// Gives free lanes to hashes that have input, then to jobs from the queue. Jobs of one block take
     /// lanes from the top, so that longer ones do not keep the upper half busy.
     fn assign<B: Backend>(&mut self, work: &Work<'_, K>, width: usize) {
+        let mut free = !self.busy & ((1u16 << width) - 1) as u8;
         for number in 0..self.hashes.len() {
-            let known = work.messages[number].iter().map(|piece| piece.len()).sum();
-            let free = self.lanes[..width].iter().position(Option::is_none);
-            if let (Some(hash), Some(l)) = (&mut self.hashes[number], free) {
-                if !hash.started && hash.ready(known) {
-                    hash.started = true;
-                    self.state.clear(l);
-                    self.lanes[l] = Some(Lane::new(Job::Hash(number as u8)));
-                }
+            let Some(hash) = &mut self.hashes[number] else { continue };
+            let [first, second] = work.messages[number];
+            if free != 0 && !hash.started && hash.ready(first.len() + second.len()) {
+                hash.started = true;
+                let l = free.trailing_zeros() as usize;
+                self.state.clear(l);
+                self.occupy(l, Job::Hash(number as u8));
+                free &= free - 1;
             }
         }
-        while self.next < self.queued {
+        while self.next < self.queued && free != 0 {
             let job = self.queue[self.next];
-            let lanes = &self.lanes[..width];
-            let free = if self.blocks(job) == 1 {
-                lanes.iter().rposition(Option::is_none)
-            } else {
-                lanes.iter().position(Option::is_none)
+            let l = match self.blocks(job) {
+                1 => 7 - free.leading_zeros() as usize,
+                _ => free.trailing_zeros() as usize,
             };
-            let Some(l) = free else { break };
             self.start::<B>(work, l, job);
             self.next += 1;
-            self.queued_blocks -= self.blocks(job);
+            free &= !(1 << l);
         }
     }
 
-    /// The first block of an entry or of a noise polynomial.
-    fn start<B: Backend>(&mut self, work: &Work<'_, K>, l: usize, job: Job) {
-        let state = &mut self.state;
-        state.clear(l);
-        let (seed, tail, rate): (_, &[u8], _) = match job {
-            Job::Entry(row, column) => {
-                (work.matrix.as_ref().map(|(rho, _)| *rho), &[column, row, SHAKE_SUFFIX], XOF_RATE)
-            }
-            Job::Noise(counter) | Job::Hash(counter) => {
-                (work.noise.as_ref().map(|(seed, _)| *seed), &[counter, SHAKE_SUFFIX], PRF_RATE)
-            }
-        };
-        state.xor_bytes::<B>(l, 0, seed.map_or(&[], |seed| seed));
-        state.xor_bytes::<B>(l, SYM_BYTES, tail);
-        state.xor_bytes::<B>(l, rate - 1, &[0x80]);
-        self.lanes[l] = Some(Lane::new(job));
+    fn occupy(&mut self, l: usize, job: Job) {
+        self.lanes[l] = Lane { job, blocks: 0, found: 0 };
+        self.busy |= 1 << l;
     }
 
-    /// Absorbs a block into every hash that has input; returns the lanes that take part in the next call:
-    /// a hash that waits for input keeps its lane but stands still.
-    fn absorb<B: Backend>(&mut self, work: &Work<'_, K>, width: usize) -> [bool; LANES] {
-        let mut busy = self.lanes.map(|lane| lane.is_some());
-        for l in 0..LANES {
-            let Some(Lane { job: Job::Hash(number), .. }) = self.lanes[l] else { continue };
+    /// The one block that an entry or a noise polynomial absorbs.
+    fn start<B: Backend>(&mut self, work: &Work<'_, K>, l: usize, job: Job) {
+        let (seed, tail, rate) = match job {
+            Job::Entry(row, column) => (
+                work.matrix.as_ref().map(|(rho, _)| *rho),
+                u32::from_le_bytes([column, row, SHAKE_SUFFIX, 0]),
+                XOF_RATE,
+            ),
+            Job::Noise(counter) | Job::Hash(counter) => (
+                work.noise.as_ref().map(|(seed, _)| *seed),
+                u32::from_le_bytes([counter, SHAKE_SUFFIX, 0, 0]),
+                PRF_RATE,
+            ),
+        };
+        let state = &mut self.state;
+        state.clear(l);
+        state.xor_bytes::<B>(l, 0, seed.unwrap_or(&[0; SYM_BYTES]));
+        state.xor_bytes::<B>(l, SYM_BYTES, &u64::from(tail).to_le_bytes());
+        state.xor_bytes::<B>(l, rate - 8, &(1u64 << 63).to_le_bytes());
+        self.occupy(l, job);
+    }
+
+    /// Absorbs a block into every hash that has input; returns the lanes of those that have none and
+    /// stand still.
+    fn absorb<B: Backend>(&mut self, work: &Work<'_, K>) -> u8 {
+        let mut waiting = 0;
+        for l in bits(self.busy) {
+            let Job::Hash(number) = self.lanes[l].job else { continue };
             let number = usize::from(number);
             let [first, second] = work.messages[number];
             let Some(hash) = &mut self.hashes[number] else { continue };
-            busy[l] = l < width && hash.ready(first.len() + second.len());
-            if !busy[l] {
+            if !hash.ready(first.len() + second.len()) {
+                waiting |= 1 << l;
                 continue;
             }
             let start = hash.absorbed;
@@ -367,62 +389,104 @@ impl<const K: usize> Schedule<K> {
             hash.absorbed = end;
             hash.left -= 1;
         }
-        busy
+        waiting
     }
 
-    /// Takes the results of a call out of a lane and ends its job if it is done.
-    fn squeeze<B: Backend>(&mut self, b: B, work: &mut Work<'_, K>, l: usize) {
-        let Some(lane) = &mut self.lanes[l] else { return };
+    /// Where the next block of a lane goes among its bytes.
+    fn place(lane: Lane) -> usize {
+        match lane.job {
+            Job::Entry(..) => usize::from(lane.blocks.min(ENTRY_BLOCKS - 1)) * XOF_RATE,
+            Job::Noise(_) => usize::from(lane.blocks) * PRF_RATE,
+            Job::Hash(_) => 0,
+        }
+    }
+
+    /// Copies out what the lanes of a call have to give.
+    fn squeeze<B: Backend>(&mut self, b: B, moving: u8) {
+        let mut places = [0; LANES];
+        for l in bits(moving) {
+            places[l] = Self::place(self.lanes[l]);
+        }
+        if B::Four::COUNT == 1 || moving.count_ones() == 1 {
+            for l in bits(moving) {
+                let block = &mut self.squeezed.0[l][places[l]..][..XOF_RATE];
+                self.state.copy_bytes::<B>(l, 0, block);
+            }
+            return;
+        }
+        let (groups, _) = self.squeezed.0.as_chunks_mut::<4>();
+        for (g, [p, q, r, s]) in groups.iter_mut().enumerate() {
+            if moving >> (4 * g) & 15 != 0 {
+                let block = |l: usize, bytes| block_at(bytes, places[4 * g + l]);
+                b.copy_four(
+                    &self.state,
+                    4 * g,
+                    [block(0, p), block(1, q), block(2, r), block(3, s)],
+                );
+            }
+        }
+    }
+
+    /// Takes the results of a call from a lane and ends its job if it is done.
+    fn finish<B: Backend>(&mut self, b: B, work: &mut Work<'_, K>, l: usize) {
+        let lane = &mut self.lanes[l];
         lane.blocks += 1;
-        let Lane { job, blocks, .. } = *lane;
-        let squeezed = &mut self.squeezed[l];
+        let Lane { job, blocks, found } = *lane;
+        let squeezed = &self.squeezed.0[l];
         let done = match job {
             Job::Hash(number) => {
                 let number = usize::from(number);
                 let done = self.hashes[number].is_none_or(|hash| hash.left == 0);
                 if done {
-                    self.state.copy_bytes::<B>(l, 0, &mut self.digests[number]);
+                    self.digests[number].copy_from_slice(&squeezed[..64]);
                 }
                 done
             }
             Job::Noise(counter) => {
-                let eta = if usize::from(counter) < self.wide_noise { eta1(K) } else { ETA2 };
-                let bytes = &mut squeezed[..64 * eta];
-                let from = PRF_RATE * (blocks - 1);
-                let to = bytes.len().min(PRF_RATE * blocks);
-                self.state.copy_bytes::<B>(l, 0, &mut bytes[from..to]);
-                let done = to == bytes.len();
+                self.blocks_left -= 1;
+                let eta = self.eta(counter);
+                let done = 64 * eta <= PRF_RATE * usize::from(blocks);
                 if let (true, Some((_, noise))) = (done, &mut work.noise) {
-                    b.sample_poly_cbd(eta, bytes, &mut noise[usize::from(counter)]);
+                    b.sample_poly_cbd(eta, &squeezed[..64 * eta], &mut noise[usize::from(counter)]);
                     self.noise_done += 1;
                 }
                 done
             }
             Job::Entry(row, column) => {
+                self.blocks_left -= usize::from(blocks <= ENTRY_BLOCKS);
                 let Some((_, matrix)) = &mut work.matrix else { return };
                 let out = &mut matrix[usize::from(row)][usize::from(column)];
-                let place = (blocks - 1).min(ENTRY_BLOCKS - 1) * XOF_RATE;
-                self.state.copy_bytes::<B>(l, 0, &mut squeezed[place..place + XOF_RATE]);
-                lane.found = match blocks {
+                let found = match blocks {
                     ..ENTRY_BLOCKS => 0,
-                    ENTRY_BLOCKS => b.sample_ntt(squeezed, out),
-                    _ => sample::accept_vartime(&squeezed[place..], &mut out.0, lane.found),
+                    ENTRY_BLOCKS => {
+                        squeezed.first_chunk().map_or(0, |bytes| b.sample_ntt(bytes, out))
+                    }
+                    // An unlucky entry needs a block more; the stream goes on.
+                    _ => {
+                        let block = &squeezed[2 * XOF_RATE..ENTRY_BYTES];
+                        sample::accept_vartime(block, &mut out.0, found.into())
+                    }
                 };
-                let done = lane.found == N;
-                self.missing[usize::from(row)] -= usize::from(done);
-                done
+                self.lanes[l].found = found as u16;
+                self.missing[usize::from(row)] -= u8::from(found == N);
+                found == N
             }
         };
         if done {
-            self.lanes[l] = None;
+            self.busy &= !(1 << l);
         }
     }
+}
+
+/// What [`keccak::backend::Backend::copy_four`] writes for a block at a place.
+fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], place: usize) -> &mut [u8; COPIED_BYTES] {
+    bytes[place..].first_chunk_mut().expect("places end early enough")
 }
 
 impl<const K: usize> Drop for Schedule<K> {
     fn drop(&mut self) {
         self.state.wipe();
-        self.squeezed = [[0; ENTRY_BYTES]; LANES];
+        self.squeezed.0 = [[0; SQUEEZED_BYTES]; LANES];
         self.digests = [[0; 64]; 2];
         zeroize::optimization_barrier(self);
     }

@@ -5,14 +5,18 @@
 
 use core::arch::x86_64::{
     __cpuid, __cpuid_count, __m256i, _mm_cvtsi32_si128, _mm256_andnot_si256, _mm256_loadu_si256,
-    _mm256_or_si256, _mm256_set1_epi64x, _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256,
-    _mm256_xor_si256, _xgetbv,
+    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi64, _mm256_xor_si256, _xgetbv,
 };
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use super::{Backend, Lane, Lanes, sealed::Sealed};
-use crate::permutation::{self, LANES};
+use super::{Backend, COPIED_BYTES, Lane, Lanes, sealed::Sealed};
+use crate::{
+    permutation::{self, LANES},
+    sponge::State,
+};
 
 /// Proof that the CPU has AVX2, BMI1 and BMI2 and that the operating system keeps 256-bit registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -129,6 +133,47 @@ impl Backend for Avx2 {
     #[inline(always)]
     fn permute_eight(self, state: &mut [U64x4; LANES], rounds: usize) {
         permutation::planes(self, state, rounds);
+    }
+
+    #[inline]
+    fn copy_four<const N: usize>(
+        self,
+        state: &State<N>,
+        first: usize,
+        out: [&mut [u8; COPIED_BYTES]; 4],
+    ) {
+        // SAFETY: the token proves AVX2.
+        unsafe { copy_four(state, first, out) }
+    }
+}
+
+/// Four words of four messages at a time, as the rows of a 4 x 4 matrix, transposed.
+#[target_feature(enable = "avx2")]
+pub(super) fn copy_four<const N: usize>(
+    state: &State<N>,
+    first: usize,
+    out: [&mut [u8; COPIED_BYTES]; 4],
+) {
+    for (i, rows) in state.0.as_chunks::<4>().0.iter().enumerate() {
+        let mut r = [_mm256_setzero_si256(); 4];
+        for j in 0..4 {
+            let words: &[u64; 4] = rows[j][first..].first_chunk().expect("four messages");
+            // SAFETY: the array has 32 bytes.
+            r[j] = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+        }
+        let low = [_mm256_unpacklo_epi64(r[0], r[1]), _mm256_unpacklo_epi64(r[2], r[3])];
+        let high = [_mm256_unpackhi_epi64(r[0], r[1]), _mm256_unpackhi_epi64(r[2], r[3])];
+        let columns = [
+            _mm256_permute2x128_si256::<0x20>(low[0], low[1]),
+            _mm256_permute2x128_si256::<0x20>(high[0], high[1]),
+            _mm256_permute2x128_si256::<0x31>(low[0], low[1]),
+            _mm256_permute2x128_si256::<0x31>(high[0], high[1]),
+        ];
+        for l in 0..4 {
+            let bytes: &mut [u8; 32] = &mut out[l].as_chunks_mut().0[i];
+            // SAFETY: the array has 32 bytes.
+            unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), columns[l]) };
+        }
     }
 }
 

@@ -12,8 +12,11 @@ use core::arch::x86_64::{
     _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 
-use super::{Backend, Lane, Lanes, avx2, sealed::Sealed};
-use crate::permutation::{self, LANES};
+use super::{Backend, COPIED_BYTES, Lane, Lanes, avx2, sealed::Sealed};
+use crate::{
+    permutation::{self, LANES},
+    sponge::State,
+};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2 and AVX-512 F, BW, DQ, VL, VBMI and VBMI2 (Ice Lake, Zen 4
 /// and later) and that the operating system keeps 512-bit and mask registers.
@@ -61,6 +64,17 @@ impl Backend for Avx512 {
     #[inline(always)]
     fn permute_eight(self, state: &mut [U64x8; LANES], rounds: usize) {
         permutation::planes(self, state, rounds);
+    }
+
+    #[inline]
+    fn copy_four<const N: usize>(
+        self,
+        state: &State<N>,
+        first: usize,
+        out: [&mut [u8; COPIED_BYTES]; 4],
+    ) {
+        // SAFETY: the token proves AVX2.
+        unsafe { avx2::copy_four(state, first, out) }
     }
 }
 

@@ -32,8 +32,11 @@ use crate::{
 
 /// Shuffle index that gives a zero byte.
 const ZERO: u8 = 0x80;
-/// The last sixteen coefficients.
-const LAST: usize = N / 16 - 1;
+/// Registers that hold a polynomial, and the last of them.
+const REGISTERS: usize = N >> 4;
+const LAST: usize = REGISTERS - 1;
+/// The last pair of them.
+const LAST_PAIR: usize = LAST >> 1;
 
 // Loads, stores
 
@@ -167,8 +170,10 @@ const fn alternating(a: i16, b: i16) -> [i16; 16] {
 /// Runs 2 i and 2 i + 1 of `D` bytes, 9 <= `D` <= 15, spread over words, for neither end of `bytes`:
 /// one load serves both halves, since the first run ends where the lower half does.
 ///
-///     byte       0       16 - D        16         16 + D    32
-///     holds      | before  | run 2 i   | run 2 i + 1 | after |
+/// ```text
+/// byte       0       16 - D        16         16 + D    32
+/// holds      | before  | run 2 i   | run 2 i + 1 | after |
+/// ```
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 fn inner_runs<const D: usize>(bytes: &[u8], i: usize) -> __m256i {
@@ -257,7 +262,7 @@ pub(super) fn decode_and_decompress_4(bytes: &[u8; 128], f: &mut [i16; N]) {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 pub(super) fn decode_and_decompress_5(bytes: &[u8; 160], f: &mut [i16; N]) {
-    for i in 0..N / 16 {
+    for i in 0..REGISTERS {
         set_coefficients(f, i, decompress_short::<5>(short_runs::<5>(bytes, i)));
     }
 }
@@ -290,12 +295,14 @@ pub(super) fn decode_and_decompress_10(bytes: &[u8; 320], f: &mut [i16; N]) {
 
 /// Right shifts that bring the coefficients of 11 bits that lie in three bytes into their words:
 ///
-///     word k                   0  1  2  3  4  5  6  7
-///     first byte               0  1  2  4  5  6  8  9
-///     first bit in it          0  3  6  1  4  7  2  5
-///     shift of 32 bits               1  1
-///     shift of 64 bits                     2  2  2  2
-///     first bit then           0  3  5  0  2  5  0  3
+/// ```text
+/// word k                   0  1  2  3  4  5  6  7
+/// first byte               0  1  2  4  5  6  8  9
+/// first bit in it          0  3  6  1  4  7  2  5
+/// shift of 32 bits               1  1
+/// shift of 64 bits                     2  2  2  2
+/// first bit then           0  3  5  0  2  5  0  3
+/// ```
 ///
 /// Words 2 and 5 take in the low bits of words 3 and 6, which hold the bytes that follow theirs.
 const fn shift_11(k: usize) -> usize {
@@ -367,6 +374,7 @@ pub(super) fn decode_12(bytes: &[u8; 384], f: &mut [i16; N]) -> bool {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 fn reduce(x: __m256i) -> __m256i {
+    #[allow(clippy::integer_division_remainder_used)] // At compile time.
     const RECIPROCAL: i16 = (((1 << 15) + HALF_Q) / Q as u32) as i16;
     let quotient = _mm256_mulhrs_epi16(x, _mm256_set1_epi16(RECIPROCAL));
     _mm256_sub_epi16(x, _mm256_mullo_epi16(quotient, _mm256_set1_epi16(Q)))
@@ -438,28 +446,29 @@ pub(super) fn compress_and_encode_4(f: &[i16; N], out: &mut [u8; 128]) {
     }
 }
 
-/// Pairs of words of `D` bits joined to one value in each 64 bits, from bit 0: 4 `D` bits.
+/// Four words of `D` bits joined to 4 `D` bits in each 64 bits, from bit 32 - 2 `D` on.
 ///
-///     32-bit words        0 .. | a b (2 D bits)     0 .. | c d (2 D bits)
-///     left shift          a b | 0 (32 - 2 D bits)   0 .. | c d
-///     right shift of 64   0 ..                      | c d | a b
+/// ```text
+/// bit                63           32 31            0
+/// words              0 d    0 c      0 b    0 a
+/// sums of products   0        d c    0        b a
+/// left shift         0        d c    b a        0
+/// ```
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 fn join_words<const D: usize>(v: __m256i) -> __m256i {
     let pairs = _mm256_madd_epi16(v, load(const { &alternating(1, 1 << D) }));
     let up = const { 32 - 2 * D as i32 };
-    let up = _mm256_setr_epi32(up, 0, up, 0, up, 0, up, 0);
-    let joined = _mm256_sllv_epi32(pairs, up);
-    if D == 10 { _mm256_srli_epi64::<12>(joined) } else { joined }
+    _mm256_sllv_epi32(pairs, _mm256_setr_epi32(up, 0, up, 0, up, 0, up, 0))
 }
 
 /// Eight words of 10 bits in each half to ten bytes at its start.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 fn pack_10(v: __m256i) -> __m256i {
-    /// Five of eight bytes.
-    const CLOSE_UP: [u8; 32] = close_up(5, 8);
-    _mm256_shuffle_epi8(join_words::<10>(v), load_bytes(&CLOSE_UP))
+    // Five of eight bytes.
+    let joined = _mm256_srli_epi64::<12>(join_words::<10>(v));
+    _mm256_shuffle_epi8(joined, load_bytes(const { &close_up(5, 8) }))
 }
 
 /// The shuffle that keeps the first `used` bytes of every `of`, in each half.
@@ -540,10 +549,10 @@ fn runs_5(f: &[i16; N], i: usize) -> __m256i {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 pub(super) fn compress_and_encode_5(f: &[i16; N], out: &mut [u8; 160]) {
-    for i in 0..N / 32 - 1 {
+    for i in 0..LAST_PAIR {
         store_runs::<10>(runs_5(f, i), out, i);
     }
-    store_last_runs::<10>(runs_5(f, N / 32 - 1), out);
+    store_last_runs::<10>(runs_5(f, LAST_PAIR), out);
 }
 
 /// `floor`, or one more if 2^D x / q is nearer to that, mod 2^D. For `floor` - 2^D x / q between -1.5
@@ -624,7 +633,9 @@ fn runs_12<const J: usize>(f: &[i16; N], i: usize) -> __m256i {
 ///
 /// Four times six words of 32 bits are three registers:
 ///
-///     a a a a a a b b | b b b b c c c c | c c d d d d d d
+/// ```text
+/// a a a a a a b b | b b b b c c c c | c c d d d d d d
+/// ```
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
 pub(super) fn encode_12(f: &[i16; N], out: &mut [u8; 384]) {
@@ -671,10 +682,10 @@ pub(super) fn sample_poly_cbd_2(bytes: &[u8; 128], out: &mut [i16; N]) {
         let even = _mm256_shuffle_epi8(difference, even);
         let odd = _mm256_shuffle_epi8(difference, odd);
         let halves = [_mm256_unpacklo_epi8(even, odd), _mm256_unpackhi_epi8(even, odd)];
-        for h in 0..2 {
-            let signs = _mm256_cmpgt_epi8(_mm256_setzero_si256(), halves[h]);
-            set_coefficients(out, 4 * i + 2 * h, _mm256_unpacklo_epi8(halves[h], signs));
-            set_coefficients(out, 4 * i + 2 * h + 1, _mm256_unpackhi_epi8(halves[h], signs));
+        for (h, v) in halves.into_iter().enumerate() {
+            let signs = _mm256_cmpgt_epi8(_mm256_setzero_si256(), v);
+            set_coefficients(out, 4 * i + 2 * h, _mm256_unpacklo_epi8(v, signs));
+            set_coefficients(out, 4 * i + 2 * h + 1, _mm256_unpackhi_epi8(v, signs));
         }
     }
 }
@@ -694,7 +705,7 @@ pub(super) fn sample_poly_cbd_3(bytes: &[u8; 192], out: &mut [i16; N]) {
         table
     };
     let ones = load_bytes(&ONES);
-    for i in 0..N / 16 {
+    for i in 0..REGISTERS {
         let top = _mm256_mullo_epi16(short_runs::<6>(bytes, i), load(const { &lift(6, 10) }));
         let six = _mm256_srli_epi16::<10>(top);
         let plus = _mm256_shuffle_epi8(ones, six);
@@ -796,13 +807,15 @@ fn candidates(bytes: &[u8; 504], i: usize) -> __m256i {
 pub(super) fn accept(bytes: &[u8; 504], out: &mut [i16; N]) -> usize {
     /// Candidates that may be too many.
     const REST: usize = 336 - N;
-    /// Words of a register.
+    /// Words of a register, and how many of these the rest is.
     const PIECE: usize = 16;
+    const PIECES: usize = 5;
+    const _: () = assert!(PIECES * PIECE == REST);
     // The first 256 candidates have room, however many of them are accepted.
     let first = [values_12(first_runs::<12>(bytes)), candidates(bytes, 1)];
     // SAFETY: after 32 i candidates the count is at most 32 i, and 32 i + 32 <= 256.
     let mut count = unsafe { append_accepted(first, out, 0) };
-    for i in 1..N / 32 {
+    for i in 1..=LAST_PAIR {
         let next = [candidates(bytes, 2 * i), candidates(bytes, 2 * i + 1)];
         // SAFETY: as above.
         count = unsafe { append_accepted(next, out, count) };
@@ -823,7 +836,7 @@ pub(super) fn accept(bytes: &[u8; 504], out: &mut [i16; N]) -> usize {
         append_accepted(next, &mut rest, end)
     };
     // Piece by piece; past the end of `out`, its last piece again.
-    for i in 0..REST / PIECE {
+    for i in 0..PIECES {
         let to = usize::min(count + PIECE * i, N - PIECE);
         let from = to + held - count;
         out[to..to + PIECE].copy_from_slice(&rest[from..from + PIECE]);
@@ -844,6 +857,9 @@ mod tests {
         sample,
     };
 
+    /// Twice as many as the most values, so that neighbours change.
+    const TURNS: usize = 1 << 13;
+
     /// Whether the kernels can run; says so if not.
     fn available(test: &str) -> bool {
         let available = Avx2::get().is_some();
@@ -863,9 +879,13 @@ mod tests {
         }
     }
 
-    /// At every position every 16-bit value as `turn` counts through them, and unlike neighbours.
-    fn scattered(turn: usize, position: usize) -> usize {
-        (turn * 0x9e37 + position * 0x6d2b) & 0xffff
+    /// Values of `d` bits: within 2^d turns every one at every position, and no pattern in the positions,
+    /// so that none can be mistaken for another.
+    fn scattered(d: usize, turn: usize, position: usize) -> usize {
+        let place = (N * (turn >> d) + position) as u32;
+        let hash = place.wrapping_mul(0x9e37_79b1);
+        let hash = (hash ^ hash >> 15).wrapping_mul(0x85eb_ca77) >> 16;
+        (turn + hash as usize) & ((1 << d) - 1)
     }
 
     /// `d` bits of each value, the lowest first.
@@ -886,7 +906,7 @@ mod tests {
         for turn in 0..1 << 16 {
             let mut f = Poly::ZERO;
             for i in 0..N {
-                f.0[i] = scattered(turn, i) as i16;
+                f.0[i] = scattered(16, turn, i) as u16 as i16;
             }
             let (mut expected, mut actual) = ([0; BYTES], [0xa5; BYTES]);
             encode::compress_and_encode::<D>(&f, &mut expected);
@@ -911,10 +931,9 @@ mod tests {
         if !available("decompress") {
             return;
         }
-        // More turns than values: the neighbours differ between passes.
-        for turn in 0..4 << D {
+        for turn in 0..TURNS {
             let mut bytes = [0; BYTES];
-            pack(D, |i| (scattered(turn, i) ^ turn >> D) & ((1 << D) - 1), &mut bytes);
+            pack(D, |i| scattered(D, turn, i), &mut bytes);
             let (mut expected, mut actual) = (Poly::ZERO, [-1; N]);
             encode::decode_and_decompress::<D>(&bytes, &mut expected);
             // SAFETY: the CPU has the features.
@@ -937,10 +956,10 @@ mod tests {
         if !available("twelve bits") {
             return;
         }
-        for turn in 0..4096 {
+        for turn in 0..TURNS {
             let mut f = NttPoly::ZERO;
             for i in 0..N {
-                f.0[i] = (scattered(turn, i) & 0xfff) as i16;
+                f.0[i] = scattered(12, turn, i) as i16;
             }
             let (mut expected, mut actual) = ([0; 384], [0xa5; 384]);
             encode::encode_12(&f, &mut expected);
@@ -980,10 +999,9 @@ mod tests {
         if !available("cbd") {
             return;
         }
-        for turn in 0..16 << (2 * ETA) {
+        for turn in 0..TURNS {
             let mut bytes = [0; BYTES];
-            let value = |i| (scattered(turn, i) ^ turn >> (2 * ETA)) & ((1 << (2 * ETA)) - 1);
-            pack(2 * ETA, value, &mut bytes);
+            pack(2 * ETA, |i| scattered(2 * ETA, turn, i), &mut bytes);
             let (mut expected, mut actual) = (Poly::ZERO, [77; N]);
             sample::sample_poly_cbd::<ETA>(&bytes, &mut expected);
             // SAFETY: the CPU has the features.
@@ -1042,9 +1060,9 @@ mod tests {
         if !available("accept") {
             return;
         }
-        for turn in 0..4096 {
+        for turn in 0..TURNS {
             let mut bytes = [0; 504];
-            pack(12, |i| scattered(turn, i) & 0xfff, &mut bytes);
+            pack(12, |i| scattered(12, turn, i), &mut bytes);
             check_accept(&bytes);
         }
     }

@@ -144,6 +144,7 @@ const fn aligned(d: usize, quadword: usize) -> usize {
     least + (4 * d * quadword + 8 * d - least) % 8
 }
 
+/// A table as a vector; the compiler keeps it in a register or makes it a memory operand.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2"
 )]
@@ -173,6 +174,7 @@ fn store_words(f: &mut [i16; N], i: usize, words: __m512i) {
     store_chunk(&mut f.as_chunks_mut().0[i], words);
 }
 
+/// A whole vector.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2"
 )]
@@ -226,9 +228,9 @@ fn alternating_words(even: u16, odd: u16) -> __m512i {
 /// The 32 values of 12 bits in the first 48 bytes.
 ///
 /// ```text
-/// byte       3 j      3 j + 1      3 j + 2
-/// value    2 j: low   |2 j: high   2 j + 1: high
-///                     |2 j + 1: low
+/// bit      0           8     12    16          24
+/// byte     |3 j        |3 j + 1    |3 j + 2    |
+/// value    |2 j              |2 j + 1          |
 /// ```
 #[target_feature(
     enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2"
@@ -426,7 +428,7 @@ fn pack<const D: u32>(words: __m512i) -> __m512i {
     }
     let last = constant(const { &Table::joined(D as usize, 7) });
     let high_halves = _mm512_permutexvar_epi8(last, fours);
-    /// c ? b : a as a truth table.
+    /// first ? second : third, as a truth table.
     const SELECT: i32 = 0xca;
     let mask = _mm512_set1_epi32(0xf0f0_f0f0_u32 as i32);
     _mm512_ternarylogic_epi32::<SELECT>(mask, high_halves, bytes)
