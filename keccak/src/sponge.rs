@@ -9,7 +9,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::{
-    backend::{Backend, Lanes},
+    backend::{Backend, Lanes, align_frame},
     permutation::{LANES, ROUNDS},
 };
 
@@ -253,6 +253,9 @@ macro_rules! permute_lanes {
             b.$vectorize(
                 #[inline(always)]
                 || {
+                    if B::$lanes::COUNT > 1 {
+                        align_frame();
+                    }
                     // Indexed: closures of iterators would be compiled without these instructions.
                     let mut lanes = [B::$lanes::splat(b, 0); LANES];
                     for i in 0..LANES {
