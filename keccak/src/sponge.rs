@@ -25,29 +25,33 @@ impl<const N: usize> State<N> {
     /// All zeros.
     pub const ZERO: Self = Self([[0; N]; LANES]);
 
-    /// Zeros for message `l`.
+    /// Message `l` becomes these words of its byte string and zeros.
     #[inline(always)]
-    pub fn clear(&mut self, l: usize) {
-        for words in &mut self.0 {
-            words[l] = 0;
+    pub fn set_words<B: Backend, const COUNT: usize>(&mut self, l: usize, words: &[u64; COUNT]) {
+        let (head, tail) = self.0.split_at_mut(COUNT);
+        for (lanes, word) in head.iter_mut().zip(words) {
+            lanes[l] = B::One::encode(*word);
+        }
+        for lanes in tail {
+            lanes[l] = 0;
         }
     }
 
     /// Xors bytes into message `l` from byte `position` of its state on.
     #[inline(always)]
     pub fn xor_bytes<B: Backend>(&mut self, l: usize, position: usize, bytes: &[u8]) {
-        let mut xor = |word: usize, value: u64| self.0[word][l] ^= B::One::encode(value);
         let (head, words, tail) = split_words(position, bytes.len());
         if head > 0 {
-            xor(position >> 3, partial_word(&bytes[..head]) << (8 * (position & 7)));
+            let word = partial_word(&bytes[..head]) << (8 * (position & 7));
+            self.0[position >> 3][l] ^= B::One::encode(word);
         }
         let first = (position + 7) >> 3;
         let (whole, rest) = bytes[head..].as_chunks::<8>();
-        for (i, bytes) in whole.iter().enumerate() {
-            xor(first + i, u64::from_le_bytes(*bytes));
+        for (lanes, bytes) in self.0[first..].iter_mut().zip(whole) {
+            lanes[l] ^= B::One::encode(u64::from_le_bytes(*bytes));
         }
         if tail > 0 {
-            xor(first + words, partial_word(rest));
+            self.0[first + words][l] ^= B::One::encode(partial_word(rest));
         }
     }
 
@@ -62,8 +66,8 @@ impl<const N: usize> State<N> {
         }
         let first = (position + 7) >> 3;
         let (whole, rest) = out[head..].as_chunks_mut::<8>();
-        for (i, bytes) in whole.iter_mut().enumerate() {
-            *bytes = word(first + i);
+        for (lanes, bytes) in self.0[first..].iter().zip(whole) {
+            *bytes = B::One::decode(lanes[l]).to_le_bytes();
         }
         if tail > 0 {
             rest.copy_from_slice(&word(first + words)[..tail]);

@@ -318,7 +318,7 @@ impl<const K: usize> Schedule<K> {
             if free != 0 && !hash.started && hash.ready(first.len() + second.len()) {
                 hash.started = true;
                 let l = free.trailing_zeros() as usize;
-                self.state.clear(l);
+                self.state.set_words::<B, 0>(l, &[]);
                 self.occupy(l, Job::Hash(number as u8));
                 free &= free - 1;
             }
@@ -345,20 +345,21 @@ impl<const K: usize> Schedule<K> {
         let (seed, tail, rate) = match job {
             Job::Entry(row, column) => (
                 work.matrix.as_ref().map(|(rho, _)| *rho),
-                u32::from_le_bytes([column, row, SHAKE_SUFFIX, 0]),
+                u64::from_le_bytes([column, row, SHAKE_SUFFIX, 0, 0, 0, 0, 0]),
                 XOF_RATE,
             ),
             Job::Noise(counter) | Job::Hash(counter) => (
                 work.noise.as_ref().map(|(seed, _)| *seed),
-                u32::from_le_bytes([counter, SHAKE_SUFFIX, 0, 0]),
+                u64::from_le_bytes([counter, SHAKE_SUFFIX, 0, 0, 0, 0, 0, 0]),
                 PRF_RATE,
             ),
         };
-        let state = &mut self.state;
-        state.clear(l);
-        state.xor_bytes::<B>(l, 0, seed.unwrap_or(&[0; SYM_BYTES]));
-        state.xor_bytes::<B>(l, SYM_BYTES, &u64::from(tail).to_le_bytes());
-        state.xor_bytes::<B>(l, rate - 8, &(1u64 << 63).to_le_bytes());
+        let mut words = [tail; 5];
+        for (word, bytes) in words.iter_mut().zip(seed.unwrap_or(&[0; SYM_BYTES]).as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        self.state.set_words::<B, 5>(l, &words);
+        self.state.xor_bytes::<B>(l, rate - 8, &(1u64 << 63).to_le_bytes());
         self.occupy(l, job);
     }
 
