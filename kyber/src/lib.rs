@@ -59,6 +59,9 @@
 // Division takes a time that depends on its operands; constants are computed before there are secrets.
 #![cfg_attr(not(test), deny(clippy::integer_division_remainder_used))]
 
+#[doc = include_str!("../docs/speed.md")]
+pub mod speed {}
+
 /// The examples of the README.
 #[cfg(all(doctest, feature = "getrandom"))]
 #[doc = include_str!("../../README.md")]
