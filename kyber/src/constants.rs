@@ -185,5 +185,8 @@ pub(crate) const fn exchange_order(vector: usize, backwards: bool) -> [u32; MAX_
 
 /// Ends NTT^-1: 1/128, and R for the R^-1 that a sum of products still carries.
 pub(crate) const INVERSE_SCALE: Factor = Factor::new(power(128, Q as u32 - 2) * R);
+/// The same for what the last layer multiplies by its one zeta.
+pub(crate) const INVERSE_SCALED_ZETA: Factor =
+    Factor::new(power(128, Q as u32 - 2) * R % Q as u32 * zeta_power(1));
 /// Undoes the R^-1 of a sum of products.
 pub(crate) const PRODUCT_SCALE: Factor = Factor::new(R);

@@ -8,8 +8,8 @@
 
 use crate::{
     constants::{
-        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, LaneZetas, PRODUCT_SCALE, Q_INVERSE,
-        layer_zetas,
+        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, INVERSE_SCALED_ZETA, LaneZetas,
+        PRODUCT_SCALE, Q_INVERSE, layer_zetas,
     },
     params::{N, Q},
 };
@@ -228,9 +228,12 @@ fn inverse_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
     }
     inverse_layer::<V, 32, LANES, false>(f);
     inverse_layer::<V, 64, LANES, false>(f);
-    inverse_layer::<V, 128, LANES, false>(f);
-    for x in f {
-        *x = multiply(*x, INVERSE_SCALE);
+    // The last layer, with its scale in both of its constants.
+    let (low, high) = f.split_at_mut(const { 128 >> LANES.trailing_zeros() });
+    for (low, high) in low.iter_mut().zip(high) {
+        let difference = high.sub(*low);
+        *low = multiply(low.add(*high), INVERSE_SCALE);
+        *high = multiply(difference, INVERSE_SCALED_ZETA);
     }
 }
 
