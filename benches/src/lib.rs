@@ -1,13 +1,14 @@
 //! What the speed report, the peers side by side and the Criterion benches share.
 //!
 //! [`timing`]: the timing loop, BoringSSL's lines, statistics. [`kem`]: one trait for every ML-KEM, ours
-//! behind it, and the operations to measure. [`hash`]: the hashes to measure. [`host`]: what the figures
-//! were taken on. Inputs are rotated over many keys and drawn afresh for every call: with one constant
+//! behind it, and the operations to measure. [`hash`]: the hashes to measure. [`stages`]: the parts that
+//! operations are made of. [`host`]: what the figures were taken on. Inputs are rotated over many keys and drawn afresh for every call: with one constant
 //! seed the branch predictor learns the rejection sampling, and figures come out too good.
 
 pub mod hash;
 pub mod host;
 pub mod kem;
+pub mod stages;
 pub mod timing;
 
 use keccak::hazmat::Level;
@@ -31,6 +32,11 @@ impl Operation {
     }
 }
 
+/// Whether a list of texts selects a name: one of them is in it, or there are none.
+pub fn among(list: &[String], name: &str) -> bool {
+    list.is_empty() || list.iter().any(|text| name.contains(text))
+}
+
 /// The backend of that name, or the detected one; the error lists the names this machine has.
 pub fn level(name: Option<&str>) -> Result<Level, String> {
     match name {
@@ -48,6 +54,13 @@ pub fn level(name: Option<&str>) -> Result<Level, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn selection() {
+        let list = ["768".to_owned(), "SHAKE".to_owned()];
+        assert!(among(&list, "ML-KEM-768") && among(&list, "SHAKE128") && among(&[], "anything"));
+        assert!(!among(&list, "SHA3-256"));
+    }
 
     #[test]
     fn level_by_name() {

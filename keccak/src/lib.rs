@@ -1,5 +1,5 @@
 //! Keccak-f\[1600\], SHA-3 and SHAKE (FIPS 202), cSHAKE and KMAC (SP 800-185): one permutation, one
-//! sponge, for one message or several side by side. `no_std`, no `alloc`, no `unsafe`.
+//! sponge, for one message or several side by side. `no_std`, no `alloc`; `unsafe` in the vector backends only.
 //!
 //! ```
 //! use keccak::{Sha3_256, Shake128};

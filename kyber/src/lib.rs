@@ -1,5 +1,5 @@
 //! ML-KEM-512, ML-KEM-768 and ML-KEM-1024, the key encapsulation mechanism of FIPS 203: generate, parse,
-//! encap, decap. `no_std`, no `alloc`, no `unsafe`.
+//! encap, decap. `no_std`, no `alloc`; `unsafe` in the vector backends only.
 //!
 //! ```
 //! use kyber::mlkem768::{Ciphertext, DecapsulationKey, EncapsulationKey};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use benches::kem::{self, Ours};
 use benches::timing::{self, Measured};
-use benches::{Operation, hash, host};
+use benches::{Operation, among, hash, host, stages};
 use clap::Parser;
 use keccak::hazmat::Level;
 use serde_json::json;
@@ -14,12 +14,15 @@ use serde_json::json;
 #[derive(Parser)]
 #[command(version)]
 struct Args {
-    /// Seconds for each operation
-    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
-    seconds: f64,
+    /// Seconds for each operation: 2 if not given; for each stage and backend: 0.1
+    #[arg(long, value_parser = seconds)]
+    seconds: Option<f64>,
     /// Only operations whose line has this text in it; may be repeated
     #[arg(long, value_name = "SUBSTR")]
     filter: Vec<String>,
+    /// Only sets with one of these texts in their name, e.g. 768,SHAKE,Keccak
+    #[arg(long, value_delimiter = ',')]
+    sets: Vec<String>,
     /// Print one JSON array instead of lines
     #[arg(long)]
     json: bool,
@@ -32,6 +35,9 @@ struct Args {
     /// Compare the forms of Keccak under ML-KEM, in turn in short rounds: rolled (before), then the others (after)
     #[arg(long, conflicts_with_all = ["backend", "json"])]
     before_after: bool,
+    /// Report the stages of ML-KEM one by one, and the permutation of 1, 4 and 8 states, with a column for each backend
+    #[arg(long, conflicts_with_all = ["list", "before_after"])]
+    stages: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -41,9 +47,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
-    fn selects(&self, operation: &Operation) -> bool {
-        let label = operation.label();
-        self.filter.is_empty() || self.filter.iter().any(|text| label.contains(text))
+    fn selects(&self, set: &str, label: &str) -> bool {
+        among(&self.sets, set) && among(&self.filter, label)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(if self.stages { 0.1 } else { 2.0 })
     }
 }
 
@@ -69,9 +78,13 @@ fn main() -> ExitCode {
         before_after(&args);
         return ExitCode::SUCCESS;
     }
+    if args.stages {
+        report_stages(&args, &stages::levels(args.backend.as_ref().map(|_| level)));
+        return ExitCode::SUCCESS;
+    }
     let mut operations = kem::all_operations(level, &kem::csprng);
     operations.extend(hash::operations(level));
-    operations.retain(|operation| args.selects(operation));
+    operations.retain(|operation| args.selects(operation.set, &operation.label()));
     if args.list {
         list(&operations, level);
     } else {
@@ -113,7 +126,7 @@ fn list(operations: &[Operation], level: Level) {
 }
 
 fn report(args: &Args, level: Level, operations: &mut [Operation]) {
-    let each = Duration::from_secs_f64(args.seconds);
+    let each = Duration::from_secs_f64(args.seconds());
     let bar = host::progress(each * operations.len() as u32);
     let mut objects = Vec::new();
     for (i, operation) in operations.iter_mut().enumerate() {
@@ -142,10 +155,41 @@ fn report(args: &Args, level: Level, operations: &mut [Operation]) {
     }
 }
 
+fn report_stages(args: &Args, levels: &[Level]) {
+    let mut rows = stages::rows(levels, &kem::csprng);
+    rows.retain(|row| args.selects(row.set, &row.label()));
+    let turn = Duration::from_secs_f64(args.seconds() / stages::ROUNDS as f64);
+    let turns = stages::ROUNDS * levels.len() * rows.len();
+    let bar = host::progress(turn * turns as u32);
+    let mut done = 0;
+    for row in &mut rows {
+        bar.set_message(row.label());
+        row.measure(turn, || {
+            done += 1;
+            bar.set_position((turn * done).as_millis() as u64);
+        });
+    }
+    bar.finish_and_clear();
+    if args.json {
+        let objects: Vec<_> = rows.iter().flat_map(stages::Row::json).collect();
+        println!("{:#}", serde_json::Value::from(objects));
+        return;
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    let names = levels.iter().map(|level| level.name());
+    table.set_header(["set", "stage"].into_iter().chain(names));
+    for row in &rows {
+        table.add_row(row.cells());
+    }
+    println!("{}; {} rounds, turns of {turn:?}", host::header(), stages::ROUNDS);
+    println!("nanoseconds, minimum / median\n{table}");
+}
+
 /// How long one form runs before the next has its turn.
 const TURN: Duration = Duration::from_millis(50);
 
-/// Forms of Keccak and what they are; the first two are baselines.
+/// Forms of Keccak and what they are; the first two are baselines. The detected backend comes on top.
 const FORMS: [(&str, &str); 5] = [
     ("rolled", "loop over index and rotation tables, as written"),
     ("rolled-opaque", "the same loop kept rolled: tables hidden from the optimiser"),
@@ -162,16 +206,27 @@ struct Form {
     measured: Vec<Measured>,
 }
 
+/// [`FORMS`], and the detected backend if it is none of them.
+fn names(detected: Level) -> Vec<(&'static str, &'static str)> {
+    let mut names = FORMS.to_vec();
+    if FORMS.iter().all(|(name, _)| *name != detected.name()) {
+        names.push((detected.name(), "detected"));
+    }
+    names
+}
+
 fn forms(args: &Args) -> Vec<Form> {
     let mut forms = Vec::new();
-    for (name, about) in FORMS {
+    for (name, about) in names(Level::detect()) {
         let Some(level) = Level::named(name) else {
             println!("form {name:?} is not available here: skipped");
             continue;
         };
         let mut operations = kem::all_operations(level, &kem::csprng);
         let composite = |name: &str| name == "generate + decap" || name == "parse + encap";
-        operations.retain(|operation| composite(&operation.name) && args.selects(operation));
+        operations.retain(|operation| {
+            composite(&operation.name) && args.selects(operation.set, &operation.label())
+        });
         let measured = vec![Measured::default(); operations.len()];
         forms.push(Form { name, about, operations, measured });
     }
@@ -182,19 +237,16 @@ fn before_after(args: &Args) {
     println!("{}; turns of {} ms in one process", host::header(), TURN.as_millis());
     let mut forms = forms(args);
     let (count, lines) = (forms.len(), forms.first().map_or(0, |form| form.operations.len()));
-    let turn = TURN.min(Duration::from_secs_f64(args.seconds));
-    let rounds = (args.seconds / turn.as_secs_f64()).round() as usize;
+    let turn = TURN.min(Duration::from_secs_f64(args.seconds()));
+    let rounds = (args.seconds() / turn.as_secs_f64()).round() as usize;
     let bar = host::progress(turn * (rounds * lines * count) as u32);
     for line in 0..lines {
-        for round in 0..rounds {
-            for turn_of in 0..count {
-                // A different form begins each round, so that none always follows the same one.
-                let form = &mut forms[(turn_of + round) % count];
-                let operation = &mut form.operations[line];
-                form.measured[line].add(timing::measure(turn, &mut operation.run, &mut |_| ()));
-                bar.inc(turn.as_millis() as u64);
-            }
-        }
+        timing::in_turns(rounds, count, |i| {
+            let form = &mut forms[i];
+            let operation = &mut form.operations[line];
+            form.measured[line].add(timing::measure(turn, &mut operation.run, &mut |_| ()));
+            bar.inc(turn.as_millis() as u64);
+        });
     }
     bar.finish_and_clear();
     let (baselines, after): (Vec<_>, Vec<_>) =
@@ -216,5 +268,39 @@ fn print_comparison(before: &Form, after: &[&Form]) {
             let line = timing::did_line(&operation.label(), measured, None);
             println!("{line} {}", timing::gain(baseline, measured));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detected_backend_comes_once() {
+        let last = |level| names(level).last().copied();
+        assert_eq!(names(Level::named("portable").expect("always there")), FORMS);
+        for level in Level::available() {
+            let expected = if FORMS.iter().any(|(name, _)| *name == level.name()) {
+                FORMS[4]
+            } else {
+                (level.name(), "detected")
+            };
+            assert_eq!(last(level), Some(expected));
+        }
+    }
+
+    #[test]
+    fn arguments() {
+        let args = |line: &str| Args::try_parse_from(line.split(' '));
+        let stages =
+            args("speed --stages --sets 768,Keccak --filter Ntt --json --backend portable");
+        let stages = stages.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(stages.seconds(), 0.1);
+        assert!(stages.selects("ML-KEM-768", "ML-KEM-768 Ntt"));
+        assert!(!stages.selects("ML-KEM-512", "ML-KEM-512 Ntt"));
+        assert!(!stages.selects("Keccak", "Keccak f1600 of 4"));
+        assert_eq!(args("speed").map(|args| args.seconds()).ok(), Some(2.0));
+        assert!(args("speed --stages --before-after").is_err());
+        assert!(args("speed --seconds 0").is_err());
     }
 }

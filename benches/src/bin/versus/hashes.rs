@@ -1,9 +1,10 @@
 //! The permutation and the hashes of other crates.
 
+use benches::among;
 use benches::hash::{self, Hash, HashFn};
 use tiny_keccak::{Hasher, Xof};
 
-use crate::{Candidate, Checked, Line, among};
+use crate::{Candidate, Checked, Line};
 
 /// Message lengths.
 const LENGTHS: [usize; 2] = [1024, 16384];

@@ -2,7 +2,11 @@
 
 mod check;
 mod hashes;
+#[cfg(feature = "peer-oqs")]
+mod oqs;
 mod peers;
+#[cfg(feature = "peer-rscrypto")]
+mod rscrypto;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -10,7 +14,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use benches::kem::{Inputs, Kem, Maker, Ours, Source};
-use benches::{Operation, host, kem, timing};
+use benches::{Operation, among, host, kem, timing};
 use clap::Parser;
 use keccak::hazmat::Level;
 use serde_json::{Value, json};
@@ -42,10 +46,6 @@ struct Args {
     json: bool,
 }
 
-fn among(list: &[String], name: &str) -> bool {
-    list.is_empty() || list.iter().any(|text| name.contains(text))
-}
-
 /// One implementation of one operation.
 struct Candidate {
     operation: Operation,
@@ -73,6 +73,32 @@ impl Candidate {
 
 /// Why the program stops: an implementation that disagrees with ours.
 type Checked = Result<(), String>;
+
+/// The peers with a feature `peer-NAME` each: what it needs, and whether they are built in.
+const OPTIONAL: [(&str, &str, bool); 2] = [
+    ("oqs", "cmake and libclang", cfg!(feature = "peer-oqs")),
+    ("rscrypto", "Rust 1.91", cfg!(feature = "peer-rscrypto")),
+];
+
+/// Their types for one parameter set: a where clause cannot depend on a feature.
+trait Optional {
+    #[cfg(feature = "peer-rscrypto")]
+    type RsCrypto: Kem + Default;
+    #[cfg(feature = "peer-rscrypto")]
+    type RsCryptoPrepared: Kem + Default;
+}
+
+macro_rules! optional {
+    ($($k:literal)*) => {$(
+        impl Optional for Ours<$k> {
+            #[cfg(feature = "peer-rscrypto")]
+            type RsCrypto = rscrypto::RsCrypto<$k>;
+            #[cfg(feature = "peer-rscrypto")]
+            type RsCryptoPrepared = rscrypto::RsCryptoPrepared<$k>;
+        }
+    )*};
+}
+optional!(2 3 4);
 
 /// Collects the candidates that the arguments select, after their check.
 struct Line {
@@ -152,6 +178,7 @@ impl Line {
         peers::Fips203<K>: Kem,
         peers::PqCrypto<K>: Kem,
         peers::AwsLc<K>: Kem,
+        Ours<K>: Optional,
     {
         let ours = Ours::<K> { level: self.level };
         if !among(&self.args.sets, <Ours<K> as Maker>::SET) {
@@ -176,12 +203,31 @@ impl Line {
         }
         self.kem(peers::MlKem::<K>, &ours, &inputs)?;
         self.kem(peers::Fips203::<K>, &ours, &inputs)?;
-        self.kem(peers::PqCrypto::<K>, &ours, &inputs)
+        self.kem(peers::PqCrypto::<K>, &ours, &inputs)?;
+        #[cfg(feature = "peer-oqs")]
+        self.kem(oqs::Oqs::<K>::new(), &ours, &inputs)?;
+        #[cfg(feature = "peer-rscrypto")]
+        {
+            self.kem(<Ours<K> as Optional>::RsCrypto::default(), &ours, &inputs)?;
+            self.kem(<Ours<K> as Optional>::RsCryptoPrepared::default(), &ours, &inputs)?;
+        }
+        Ok(())
+    }
+
+    fn note_missing(&self) {
+        for (peer, needs, built) in OPTIONAL {
+            if !built && among(&self.args.peers, peer) {
+                self.note(&format!(
+                    "{peer} was not built in: add --features peer-{peer} (needs {needs})"
+                ));
+            }
+        }
     }
 }
 
 fn collect(args: Args, level: Level) -> Result<Line, String> {
     let mut line = Line { args, level, random: Rc::new(random_pool()), candidates: Vec::new() };
+    line.note_missing();
     line.set::<2>()?;
     line.set::<3>()?;
     line.set::<4>()?;
@@ -235,17 +281,14 @@ fn run(args: &Args, candidates: &mut [Candidate]) {
         for candidate in group.iter_mut() {
             candidate.batch = timing::calibrate(turn, &mut candidate.operation.run);
         }
-        for round in 0..args.rounds as usize {
-            // A different one begins each round, so that none always follows the same one.
-            group.rotate_left(usize::from(round > 0));
-            for candidate in group.iter_mut() {
-                let start = Instant::now();
-                (candidate.operation.run)(candidate.batch);
-                let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
-                candidate.samples.push(nanoseconds / candidate.batch as f64);
-                bar.inc(turn.as_millis() as u64);
-            }
-        }
+        timing::in_turns(args.rounds as usize, group.len(), |i| {
+            let candidate = &mut *group[i];
+            let start = Instant::now();
+            (candidate.operation.run)(candidate.batch);
+            let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+            candidate.samples.push(nanoseconds / candidate.batch as f64);
+            bar.inc(turn.as_millis() as u64);
+        });
     }
     bar.finish_and_clear();
 }

@@ -13,12 +13,12 @@ use ml_kem::{Decapsulate, KeyExport, TryKeyInit};
 use pqcrypto_traits::kem::{Ciphertext, PublicKey, SecretKey, SharedSecret};
 
 /// An array from a slice whose length is known to be right.
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("the length of this parameter set")
 }
 
 /// The public key inside an expanded private key of rank K.
-fn public_in<const K: usize>(expanded: &[u8]) -> &[u8] {
+pub(crate) fn public_in<const K: usize>(expanded: &[u8]) -> &[u8] {
     &expanded[384 * K..768 * K + 32]
 }
 
