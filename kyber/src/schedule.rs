@@ -38,7 +38,7 @@ const PRF_RATE: usize = 136;
 const SHA3_SUFFIX: u8 = 0x06;
 const SHAKE_SUFFIX: u8 = 0x1f;
 /// Blocks of the XOF that nearly always hold an entry.
-const ENTRY_BLOCKS: u8 = 3;
+const ENTRY_BLOCKS: usize = 3;
 /// Noise of K = 4 and its matrix.
 const MAX_JOBS: usize = 8 + 16;
 
@@ -57,10 +57,13 @@ enum Job {
 #[derive(Clone, Copy)]
 struct Lane {
     job: Job,
-    /// Blocks done.
-    blocks: u8,
-    /// Coefficients of an entry that have been found.
-    found: u16,
+    /// Blocks to go.
+    left: u8,
+    /// Where the next block goes among the lane's bytes, and how far the one after that is.
+    place: u16,
+    rate: u16,
+    /// Coefficients of an entry that the blocks so far have given, once they have been looked at.
+    found: Option<u16>,
 }
 
 /// What lanes have squeezed. [`keccak::backend::Backend::copy_four`] writes past the block it is asked for.
@@ -148,6 +151,9 @@ pub(crate) struct Schedule<const K: usize> {
     noise_done: usize,
     /// How many of the first noise polynomials have width eta1.
     wide_noise: usize,
+    /// Calls of up to four lanes, and of more.
+    #[cfg(test)]
+    calls: [usize; 2],
 }
 
 /// The numbers of the bits that are set.
@@ -163,7 +169,7 @@ impl<const K: usize> Schedule<K> {
     pub(crate) const fn new(hashes: [Option<Hash>; 2]) -> Self {
         Self {
             state: State::ZERO,
-            lanes: [Lane { job: Job::Noise(0), blocks: 0, found: 0 }; LANES],
+            lanes: [Lane { job: Job::Noise(0), left: 0, place: 0, rate: 0, found: None }; LANES],
             busy: 0,
             squeezed: Squeezed([[0; SQUEEZED_BYTES]; LANES]),
             queue: [Job::Noise(0); MAX_JOBS],
@@ -175,6 +181,8 @@ impl<const K: usize> Schedule<K> {
             missing: [0; K],
             noise_done: 0,
             wide_noise: 0,
+            #[cfg(test)]
+            calls: [0; 2],
         }
     }
 
@@ -230,10 +238,20 @@ impl<const K: usize> Schedule<K> {
             let width = self.width::<B>();
             self.assign::<B>(work, width);
             let moving = self.busy & !self.absorb::<B>(work);
+            #[cfg(test)]
+            {
+                self.calls[usize::from(width > 4)] += 1;
+            }
             self.permute(b, moving, width);
             self.squeeze(b, moving);
             for l in bits(moving) {
-                self.finish(b, work, l);
+                let lane = &mut self.lanes[l];
+                lane.left -= 1;
+                lane.place += lane.rate;
+                self.blocks_left -= usize::from(lane.rate > 0);
+                if lane.left == 0 {
+                    self.finish(b, work, l);
+                }
             }
         }
     }
@@ -272,7 +290,7 @@ impl<const K: usize> Schedule<K> {
     /// Blocks of a job from the queue.
     fn blocks(&self, job: Job) -> usize {
         match job {
-            Job::Entry(..) => ENTRY_BLOCKS as usize,
+            Job::Entry(..) => ENTRY_BLOCKS,
             Job::Noise(counter) if 64 * self.eta(counter) > PRF_RATE => 2,
             _ => 1,
         }
@@ -298,7 +316,7 @@ impl<const K: usize> Schedule<K> {
             longest = self.blocks(first).max(self.blocks(last));
         } else {
             for lane in bits(self.busy).map(|l| self.lanes[l]) {
-                longest = longest.max(self.blocks(lane.job).saturating_sub(lane.blocks.into()));
+                longest = longest.max(lane.left.into());
             }
         }
         for hash in self.hashes.iter().flatten() {
@@ -319,7 +337,8 @@ impl<const K: usize> Schedule<K> {
                 hash.started = true;
                 let l = free.trailing_zeros() as usize;
                 self.state.set_words::<B, 0>(l, &[]);
-                self.occupy(l, Job::Hash(number as u8));
+                let left = hash.left as u8;
+                self.occupy(l, Job::Hash(number as u8), left, 0);
                 free &= free - 1;
             }
         }
@@ -335,8 +354,8 @@ impl<const K: usize> Schedule<K> {
         }
     }
 
-    fn occupy(&mut self, l: usize, job: Job) {
-        self.lanes[l] = Lane { job, blocks: 0, found: 0 };
+    fn occupy(&mut self, l: usize, job: Job, left: u8, rate: u16) {
+        self.lanes[l] = Lane { job, left, place: 0, rate, found: None };
         self.busy |= 1 << l;
     }
 
@@ -360,7 +379,7 @@ impl<const K: usize> Schedule<K> {
         }
         self.state.set_words::<B, 5>(l, &words);
         self.state.xor_bytes::<B>(l, rate - 8, &(1u64 << 63).to_le_bytes());
-        self.occupy(l, job);
+        self.occupy(l, job, self.blocks(job) as u8, rate as u16);
     }
 
     /// Absorbs a block into every hash that has input; returns the lanes of those that have none and
@@ -393,95 +412,77 @@ impl<const K: usize> Schedule<K> {
         waiting
     }
 
-    /// Where the next block of a lane goes among its bytes.
-    fn place(lane: Lane) -> usize {
-        match lane.job {
-            Job::Entry(..) => usize::from(lane.blocks.min(ENTRY_BLOCKS - 1)) * XOF_RATE,
-            Job::Noise(_) => usize::from(lane.blocks) * PRF_RATE,
-            Job::Hash(_) => 0,
-        }
-    }
-
     /// Copies out what the lanes of a call have to give.
     fn squeeze<B: Backend>(&mut self, b: B, moving: u8) {
-        let mut places = [0; LANES];
-        for l in bits(moving) {
-            places[l] = Self::place(self.lanes[l]);
-        }
         if B::Four::COUNT == 1 || moving.count_ones() == 1 {
             for l in bits(moving) {
-                let block = &mut self.squeezed.0[l][places[l]..][..XOF_RATE];
+                let place = usize::from(self.lanes[l].place);
+                let block = &mut self.squeezed.0[l][place..place + XOF_RATE];
                 self.state.copy_bytes::<B>(l, 0, block);
             }
             return;
         }
-        let (groups, _) = self.squeezed.0.as_chunks_mut::<4>();
-        for (g, [p, q, r, s]) in groups.iter_mut().enumerate() {
+        let groups = self.squeezed.0.as_chunks_mut::<4>().0.iter_mut();
+        for (g, (bytes, lanes)) in groups.zip(self.lanes.as_chunks::<4>().0).enumerate() {
             if moving >> (4 * g) & 15 != 0 {
-                let block = |l: usize, bytes| block_at(bytes, places[4 * g + l]);
-                b.copy_four(
-                    &self.state,
-                    4 * g,
-                    [block(0, p), block(1, q), block(2, r), block(3, s)],
-                );
+                let [p, q, r, s] = bytes;
+                let out = [
+                    block_at(p, lanes[0]),
+                    block_at(q, lanes[1]),
+                    block_at(r, lanes[2]),
+                    block_at(s, lanes[3]),
+                ];
+                b.copy_four(&self.state, 4 * g, out);
             }
         }
     }
 
-    /// Takes the results of a call from a lane and ends its job if it is done.
+    /// Takes the result from a lane that has all the blocks that its job should need, and frees it.
     fn finish<B: Backend>(&mut self, b: B, work: &mut Work<'_, K>, l: usize) {
-        let lane = &mut self.lanes[l];
-        lane.blocks += 1;
-        let Lane { job, blocks, found } = *lane;
+        let Lane { job, found, .. } = self.lanes[l];
         let squeezed = &self.squeezed.0[l];
-        let done = match job {
+        match job {
             Job::Hash(number) => {
-                let number = usize::from(number);
-                let done = self.hashes[number].is_none_or(|hash| hash.left == 0);
-                if done {
-                    self.digests[number].copy_from_slice(&squeezed[..64]);
-                }
-                done
+                self.digests[usize::from(number)].copy_from_slice(&squeezed[..64]);
             }
             Job::Noise(counter) => {
-                self.blocks_left -= 1;
                 let eta = self.eta(counter);
-                let done = 64 * eta <= PRF_RATE * usize::from(blocks);
-                if let (true, Some((_, noise))) = (done, &mut work.noise) {
+                if let Some((_, noise)) = &mut work.noise {
                     b.sample_poly_cbd(eta, &squeezed[..64 * eta], &mut noise[usize::from(counter)]);
-                    self.noise_done += 1;
                 }
-                done
+                self.noise_done += 1;
             }
             Job::Entry(row, column) => {
-                self.blocks_left -= usize::from(blocks <= ENTRY_BLOCKS);
                 let Some((_, matrix)) = &mut work.matrix else { return };
                 let out = &mut matrix[usize::from(row)][usize::from(column)];
-                let found = match blocks {
-                    ..ENTRY_BLOCKS => 0,
-                    ENTRY_BLOCKS => {
-                        squeezed.first_chunk().map_or(0, |bytes| b.sample_ntt(bytes, out))
-                    }
-                    // An unlucky entry needs a block more; the stream goes on.
-                    _ => {
+                let found = match found {
+                    None => squeezed.first_chunk().map_or(0, |bytes| b.sample_ntt(bytes, out)),
+                    Some(found) => {
                         let block = &squeezed[2 * XOF_RATE..ENTRY_BYTES];
                         sample::accept_vartime(block, &mut out.0, found.into())
                     }
                 };
-                self.lanes[l].found = found as u16;
-                self.missing[usize::from(row)] -= u8::from(found == N);
-                found == N
+                if found < N {
+                    // Unlucky: a block more, and the stream goes on.
+                    let lane = &mut self.lanes[l];
+                    (lane.left, lane.place, lane.found) =
+                        (1, 2 * XOF_RATE as u16, Some(found as u16));
+                    self.blocks_left += 1;
+                    return;
+                }
+                self.missing[usize::from(row)] -= 1;
             }
-        };
-        if done {
-            self.busy &= !(1 << l);
         }
+        self.busy &= !(1 << l);
+        // Idle lanes are copied too.
+        self.lanes[l].place = 0;
     }
 }
 
-/// What [`keccak::backend::Backend::copy_four`] writes for a block at a place.
-fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], place: usize) -> &mut [u8; COPIED_BYTES] {
-    bytes[place..].first_chunk_mut().expect("places end early enough")
+/// Where the next block of a lane goes, with the room that
+/// [`keccak::backend::Backend::copy_four`] takes.
+fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], lane: Lane) -> &mut [u8; COPIED_BYTES] {
+    bytes[usize::from(lane.place)..].first_chunk_mut().expect("places end early enough")
 }
 
 impl<const K: usize> Drop for Schedule<K> {
@@ -490,5 +491,64 @@ impl<const K: usize> Drop for Schedule<K> {
         self.squeezed.0 = [[0; SQUEEZED_BYTES]; LANES];
         self.digests = [[0; 64]; 2];
         zeroize::optimization_barrier(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    /// Calls that parsing takes, the key's bytes being zeros.
+    fn parse<const K: usize, B: Backend>(b: B) -> [usize; 2] {
+        let encoded = [0; 1568];
+        let encoded = &encoded[..crate::params::encapsulation_key_bytes(K)];
+        let mut matrix = [const { [const { NttPoly::ZERO }; K] }; K];
+        let mut schedule = Schedule::<K>::new([Some(Hash::h(encoded.len())), None]);
+        schedule.push_matrix();
+        let rho = [0; SYM_BYTES];
+        let matrix = Some((&rho, &mut matrix));
+        let mut work = Work { matrix, noise: None, messages: [[encoded, &[]], [&[], &[]]] };
+        schedule.run(b, &mut work, Until::Done);
+        schedule.calls
+    }
+
+    /// Calls that the noise of an encryption takes, beside J and G if they are asked for.
+    fn encrypt<const K: usize, B: Backend>(b: B, hashes: bool) -> [usize; 2] {
+        let message = [0; 1600];
+        let lengths = (crate::params::ciphertext_bytes(K) + SYM_BYTES, 2 * SYM_BYTES);
+        let (j, g) = (Hash::j(lengths.0), Hash::g(lengths.1));
+        let mut schedule = Schedule::<K>::new(if hashes { [Some(j), Some(g)] } else { [None; 2] });
+        let messages = [[&message[..lengths.0], &[]], [&message[..lengths.1], &[]]];
+        let mut work = Work { matrix: None, noise: None, messages };
+        schedule.run(b, &mut work, Until::Hashed(1));
+        schedule.push_encryption();
+        let (seed, mut noise) = ([0; SYM_BYTES], [const { Poly::ZERO }; 9]);
+        work.noise = Some((&seed, &mut noise));
+        schedule.run(b, &mut work, Until::Done);
+        schedule.calls
+    }
+
+    /// The calls that the page on speed shows; rho = 0 has no entry that needs a fourth block.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn calls_are_those_of_the_page() {
+        extern crate std;
+        if let Some(b) = keccak::backend::Avx2::get() {
+            assert_eq!(
+                [parse::<2, _>(b), parse::<3, _>(b), parse::<4, _>(b)],
+                [[6, 0], [9, 0], [15, 0]]
+            );
+            assert_eq!([encrypt::<3, _>(b, false), encrypt::<3, _>(b, true)], [[2, 0], [9, 0]]);
+        } else {
+            std::println!("skipped: no AVX2 here");
+        }
+        if let Some(b) = keccak::backend::Avx512::get() {
+            assert_eq!(
+                [parse::<2, _>(b), parse::<3, _>(b), parse::<4, _>(b)],
+                [[6, 0], [9, 0], [9, 3]]
+            );
+            assert_eq!([encrypt::<3, _>(b, false), encrypt::<3, _>(b, true)], [[0, 1], [9, 0]]);
+        } else {
+            std::println!("skipped: no AVX-512 here");
+        }
     }
 }
