@@ -189,6 +189,12 @@ impl Level {
         } else if let Some(b) = Avx2::get() {
             return Self(Kind::Avx2(b));
         }
+        Self::portable()
+    }
+
+    /// The portable backend, which every machine can run.
+    #[must_use]
+    pub const fn portable() -> Self {
         Self(Kind::Portable(Scalar::new()))
     }
 
@@ -205,7 +211,7 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         let vectors = [Avx2::get().map(Kind::Avx2), Avx512::get().map(Kind::Avx512)];
         #[cfg(not(target_arch = "x86_64"))]
-        let vectors = [];
+        let vectors: [Option<Kind>; 0] = [];
         forms.into_iter().chain(vectors.into_iter().flatten()).map(Self)
     }
 

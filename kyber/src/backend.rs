@@ -210,3 +210,115 @@ pub(crate) trait Backend: keccak::backend::Backend {
         encode::decode_12(bytes, out)
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    extern crate std;
+
+    use keccak::backend::{Avx2, Avx512, Level};
+
+    use super::*;
+    use crate::{constants::HALF_Q, params::Q};
+
+    /// Random coefficients within a bound, or one of four extreme patterns.
+    fn inputs(round: usize, bound: i16) -> [i16; N] {
+        let mut bytes = [0; 2 * N];
+        keccak::Shake128::digest(&round.to_le_bytes(), &mut bytes);
+        let random = |i: usize| {
+            let x = i16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]);
+            (i32::from(x) % (i32::from(bound) + 1)) as i16
+        };
+        core::array::from_fn(|i| match round {
+            0 => bound,
+            1 => -bound,
+            2 => [bound, -bound][i % 2],
+            3 => [bound, -bound][i / 16 % 2],
+            _ => random(i),
+        })
+    }
+
+    /// Exact equality: both do the same operations, in another order.
+    fn check_transforms<A: Backend, B: Backend>(a: A, b: B, round: usize) {
+        let (mut x, mut y) = (NttPoly::ZERO, NttPoly::ZERO);
+        let f = Poly(inputs(round, Q));
+        a.ntt(&f, &mut x);
+        b.ntt(&f, &mut y);
+        assert!(x.0 == y.0, "ntt, round {round}");
+
+        let (mut f, mut g) = (Poly::ZERO, Poly::ZERO);
+        let x = NttPoly(inputs(round, 26 * (Q / 10)));
+        a.ntt_inverse(&x, &mut f);
+        b.ntt_inverse(&x, &mut g);
+        assert!(f.0 == g.0, "ntt_inverse, round {round}");
+    }
+
+    fn check_dot<A: Backend, B: Backend, const K: usize>(a: A, b: B, round: usize) {
+        let f: [_; K] = core::array::from_fn(|l| NttPoly(inputs(round + l, Q - 1)));
+        let g: [_; K] = core::array::from_fn(|l| NttPoly(inputs(round + K + l, 5 * (Q - 1))));
+        let mut gg = [const { NttPoly::ZERO }; K];
+        for l in 0..K {
+            let mut other = NttPoly::ZERO;
+            a.times_gammas(&g[l], &mut gg[l]);
+            b.times_gammas(&g[l], &mut other);
+            assert!(gg[l].0 == other.0, "times_gammas, round {round}");
+        }
+        let (mut x, mut y) = (NttPoly::ZERO, NttPoly::ZERO);
+        a.dot(f.each_ref(), &g, &gg, &mut x);
+        b.dot(f.each_ref(), &g, &gg, &mut y);
+        assert!(x.0 == y.0, "dot of {K}, round {round}");
+    }
+
+    fn check_elementwise<A: Backend, B: Backend>(a: A, b: B, round: usize) {
+        let e = NttPoly(inputs(round + 1, 5 * (Q - 1)));
+        let (mut x, mut y) = (NttPoly(inputs(round, 8000)), NttPoly(inputs(round, 8000)));
+        a.finish_row(&mut x, &e);
+        b.finish_row(&mut y, &e);
+        assert!(x.0 == y.0, "finish_row, round {round}");
+
+        let g = Poly(inputs(round + 1, 2 * Q));
+        let (mut x, mut y) = (Poly(inputs(round, 2 * Q)), Poly(inputs(round, 2 * Q)));
+        a.add(&mut x, &g);
+        b.add(&mut y, &g);
+        assert!(x.0 == y.0, "add, round {round}");
+        a.subtract_from(&mut x, &e_as_poly(&e));
+        b.subtract_from(&mut y, &e_as_poly(&e));
+        assert!(x.0 == y.0, "subtract_from, round {round}");
+
+        let (mut x, mut y) = (inputs(round, i16::MAX), inputs(round, i16::MAX));
+        a.make_canonical(&mut x);
+        b.make_canonical(&mut y);
+        assert!(x == y, "make_canonical, round {round}");
+    }
+
+    fn e_as_poly(e: &NttPoly) -> Poly {
+        Poly(e.0.map(|x| x % (HALF_Q as i16)))
+    }
+
+    fn check<A: Backend>(a: A) {
+        for round in 0..2000 {
+            keccak::dispatch!(Level::portable(), b => {
+                check_transforms(a, b, round);
+                check_dot::<A, _, 2>(a, b, round);
+                check_dot::<A, _, 3>(a, b, round);
+                check_dot::<A, _, 4>(a, b, round);
+                check_elementwise(a, b, round);
+            });
+        }
+    }
+
+    #[test]
+    fn avx2_kernels_equal_the_portable_ones() {
+        match Avx2::get() {
+            Some(a) => check(a),
+            None => std::println!("skipped: no AVX2 here"),
+        }
+    }
+
+    #[test]
+    fn avx512_kernels_equal_the_portable_ones() {
+        match Avx512::get() {
+            Some(a) => check(a),
+            None => std::println!("skipped: no AVX-512 here"),
+        }
+    }
+}

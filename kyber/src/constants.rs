@@ -77,9 +77,9 @@ pub(crate) struct LaneFactors<const LANES: usize> {
 }
 
 impl<const LANES: usize> LaneFactors<LANES> {
-    const ZERO: Self = Self { value: [0; LANES], times_q_inverse: [0; LANES] };
+    pub(crate) const ZERO: Self = Self { value: [0; LANES], times_q_inverse: [0; LANES] };
 
-    const fn set(&mut self, lane: usize, factor: Factor) {
+    pub(crate) const fn set(&mut self, lane: usize, factor: Factor) {
         self.value[lane] = factor.value;
         self.times_q_inverse[lane] = factor.times_q_inverse;
     }
@@ -97,91 +97,6 @@ pub(crate) static GAMMAS: LaneFactors<N> = {
     }
     gammas
 };
-
-/// Widest vector.
-const MAX_LANES: usize = 32;
-
-/// The zetas of one layer whose butterflies lie within two neighbouring vectors, for each such pair, in
-/// the order that `Lanes::exchange` leaves the coefficients in.
-pub(crate) struct LaneZetas {
-    pub(crate) forward: [LaneFactors<MAX_LANES>; 8],
-    pub(crate) inverse: [LaneFactors<MAX_LANES>; 8],
-}
-
-/// [`LaneZetas`] of the layers at distances 2, 4, 8 and, for 32 lanes, 16.
-pub(crate) const fn lane_zetas(lanes: usize) -> [LaneZetas; 4] {
-    const ZERO: LaneFactors<MAX_LANES> = LaneFactors::ZERO;
-    const NONE: LaneZetas = LaneZetas { forward: [ZERO; 8], inverse: [ZERO; 8] };
-    let mut layers = [NONE; 4];
-    let (mut x, mut y) = ([0; MAX_LANES], [0; MAX_LANES]);
-    let mut lane = 0;
-    while lane < lanes {
-        (x[lane], y[lane]) = (lane, lanes + lane);
-        lane += 1;
-    }
-    let mut len = lanes / 2;
-    while len >= 2 {
-        (x, y) = exchange(x, y, len);
-        let layer = &mut layers[len.trailing_zeros() as usize - 1];
-        let zetas = layer_zetas(len);
-        let mut pair = 0;
-        while pair < 128 / lanes {
-            let mut lane = 0;
-            while lane < lanes {
-                let block = (2 * lanes * pair + x[lane]) / (2 * len);
-                layer.forward[pair].set(lane, zetas[block]);
-                layer.inverse[pair].set(lane, zetas[zetas.len() - 1 - block]);
-                lane += 1;
-            }
-            pair += 1;
-        }
-        len /= 2;
-    }
-    layers
-}
-
-/// What `Lanes::exchange` does, on indices.
-const fn exchange(
-    x: [usize; MAX_LANES],
-    y: [usize; MAX_LANES],
-    len: usize,
-) -> ([usize; MAX_LANES], [usize; MAX_LANES]) {
-    let (mut even, mut odd) = (x, y);
-    let mut lane = 0;
-    while lane < MAX_LANES {
-        if lane & len == 0 {
-            odd[lane] = x[lane + len];
-        } else {
-            even[lane] = y[lane - len];
-        }
-        lane += 1;
-    }
-    (even, odd)
-}
-
-/// For 32 lanes, where all exchanges from 16 down to 2 take each pair of coefficients of the first or
-/// second vector from; or, backwards, all of them in the opposite order.
-pub(crate) const fn exchange_order(vector: usize, backwards: bool) -> [u32; MAX_LANES / 2] {
-    let (mut x, mut y) = ([0; MAX_LANES], [0; MAX_LANES]);
-    let mut lane = 0;
-    while lane < MAX_LANES {
-        (x[lane], y[lane]) = (lane, MAX_LANES + lane);
-        lane += 1;
-    }
-    let mut step = 1;
-    while step <= 4 {
-        (x, y) = exchange(x, y, if backwards { 1 << step } else { 32 >> step });
-        step += 1;
-    }
-    let mut order = [0; MAX_LANES / 2];
-    let mut pair = 0;
-    while pair < order.len() {
-        let from = if vector == 0 { x[2 * pair] } else { y[2 * pair] };
-        order[pair] = (from / 2) as u32;
-        pair += 1;
-    }
-    order
-}
 
 /// Ends NTT^-1: 1/128, and R for the R^-1 that a sum of products still carries.
 pub(crate) const INVERSE_SCALE: Factor = Factor::new(power(128, Q as u32 - 2) * R);

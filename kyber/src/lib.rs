@@ -77,6 +77,8 @@ mod hash;
 pub mod hazmat;
 mod k_pke;
 mod kem;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod params;
 mod poly;
 mod sample;

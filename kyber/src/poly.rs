@@ -8,8 +8,8 @@
 
 use crate::{
     constants::{
-        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, INVERSE_SCALED_ZETA, LaneZetas,
-        PRODUCT_SCALE, Q_INVERSE, layer_zetas,
+        BARRETT_FACTOR, Factor, GAMMAS, INVERSE_SCALE, INVERSE_SCALED_ZETA, PRODUCT_SCALE,
+        Q_INVERSE, layer_zetas,
     },
     params::{N, Q},
 };
@@ -74,50 +74,6 @@ pub(crate) trait Row<B>: Vector {
     fn store(self, f: &mut [i16]);
 }
 
-/// A [`Row`] of 16 or more coefficients, with what the last layers of the NTT and products need.
-///
-/// Two neighbours x and y hold 2 LANES coefficients. [`Lanes::exchange`] transposes them as a 2 x 2
-/// matrix of blocks of LEN: x gets the even blocks of both, y the odd ones, so that a butterfly at
-/// distance LEN is one between x and y. It is its own inverse.
-pub(crate) trait Lanes<B>: Row<B> {
-    /// LEN is a power of two from 2 to LANES / 2.
-    fn exchange<const LEN: usize>(x: Self, y: Self) -> (Self, Self);
-    /// All exchanges from LANES / 2 down to 2: the order of coefficients in the last layer.
-    #[inline(always)]
-    fn scatter(x: Self, y: Self) -> (Self, Self) {
-        let (mut x, mut y) = (x, y);
-        if Self::LANES > 16 {
-            (x, y) = Self::exchange::<16>(x, y);
-        }
-        (x, y) = Self::exchange::<8>(x, y);
-        (x, y) = Self::exchange::<4>(x, y);
-        Self::exchange::<2>(x, y)
-    }
-    /// The opposite of [`Lanes::scatter`].
-    #[inline(always)]
-    fn gather(x: Self, y: Self) -> (Self, Self) {
-        let (mut x, mut y) = Self::exchange::<2>(x, y);
-        (x, y) = Self::exchange::<4>(x, y);
-        (x, y) = Self::exchange::<8>(x, y);
-        if Self::LANES > 16 {
-            (x, y) = Self::exchange::<16>(x, y);
-        }
-        (x, y)
-    }
-    /// The zetas of the layers at distances below LANES.
-    fn lane_zetas() -> &'static [LaneZetas; 4];
-
-    /// Sums of two products of `i16`, one for each pair of coefficients.
-    type Sums: Copy;
-    /// a0 b0 + a1 b1 for each pair.
-    fn multiply_pairs(self, other: Self) -> Self::Sums;
-    fn add_sums(a: Self::Sums, b: Self::Sums) -> Self::Sums;
-    /// Low and high halves of the sums, those of `even` in the even lanes.
-    fn halves(even: Self::Sums, odd: Self::Sums) -> (Self, Self);
-    /// Swaps the coefficients of each pair.
-    fn swap_pairs(self) -> Self;
-}
-
 impl Vector for i16 {
     #[inline(always)]
     fn splat(self, x: i16) -> Self {
@@ -157,13 +113,13 @@ fn multiply<V: Vector>(a: V, c: Factor) -> V {
 
 /// [`multiply`] by a constant of each lane's own, given as its two parts.
 #[inline(always)]
-fn multiply_lanes<V: Vector>(a: V, value: V, times_q_inverse: V) -> V {
+pub(crate) fn multiply_lanes<V: Vector>(a: V, value: V, times_q_inverse: V) -> V {
     a.mul_high(value).sub(a.mul_low(times_q_inverse).mul_high(a.splat(Q)))
 }
 
 /// The representative of a in \[-q/2, q/2\], for every i16 (Barrett).
 #[inline(always)]
-fn reduce<V: Vector>(a: V) -> V {
+pub(crate) fn reduce<V: Vector>(a: V) -> V {
     let rounded = a.mul_high(a.splat(BARRETT_FACTOR)).add(a.splat(1 << 9)).shift_right::<10>();
     a.sub(rounded.mul_low(a.splat(Q)))
 }
@@ -186,7 +142,7 @@ pub(crate) fn ntt<V: Vector>(f: &mut [V; N]) {
 
 /// The layers at distances 128 to 16, over rows of LANES coefficients, where those are between rows.
 #[inline(always)]
-fn forward_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
+pub(crate) fn forward_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
     forward_layer::<V, 128, LANES>(f);
     forward_layer::<V, 64, LANES>(f);
     forward_layer::<V, 32, LANES>(f);
@@ -222,7 +178,7 @@ pub(crate) fn ntt_inverse<V: Vector>(f: &mut [V; N]) {
 
 /// The layers at distances 16 to 128, over rows of LANES coefficients, where those are between rows.
 #[inline(always)]
-fn inverse_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
+pub(crate) fn inverse_layers<V: Vector, const LANES: usize>(f: &mut [V]) {
     if LANES <= 16 {
         inverse_layer::<V, 16, LANES, true>(f);
     }
@@ -249,116 +205,6 @@ fn inverse_layer<V: Vector, const LEN: usize, const LANES: usize, const REDUCE: 
             *low = if REDUCE { reduce(sum) } else { sum };
             *high = multiply(difference, *zeta);
         }
-    }
-}
-
-/// [`ntt`] over rows of several coefficients: `LANES` and `ROWS` are those of `V`.
-#[inline(always)]
-pub(crate) fn ntt_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
-    b: B,
-    f: &Poly,
-    out: &mut NttPoly,
-) {
-    let mut rows = load::<B, V, ROWS>(b, &f.0);
-    forward_layers::<V, LANES>(&mut rows);
-    for pair in 0..ROWS >> 1 {
-        let (mut x, mut y) = (rows[2 * pair], rows[2 * pair + 1]);
-        if LANES > 16 {
-            (x, y) = forward_lanes::<B, V, 16>(b, pair, x, y);
-        }
-        (x, y) = forward_lanes::<B, V, 8>(b, pair, x, y);
-        (x, y) = forward_lanes::<B, V, 4>(b, pair, x, y);
-        (x, y) = forward_lanes::<B, V, 2>(b, pair, x, y);
-        (rows[2 * pair], rows[2 * pair + 1]) = V::gather(x, y);
-    }
-    store(&rows, &mut out.0);
-}
-
-#[inline(always)]
-fn forward_lanes<B: Copy, V: Lanes<B>, const LEN: usize>(b: B, pair: usize, x: V, y: V) -> (V, V) {
-    let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
-    let (x, y) = V::exchange::<LEN>(x, y);
-    let zeta = V::load(b, &zetas.forward[pair].value);
-    let product = multiply_lanes(y, zeta, V::load(b, &zetas.forward[pair].times_q_inverse));
-    (x.add(product), x.sub(product))
-}
-
-/// [`ntt_inverse`] over rows of several coefficients: `LANES` and `ROWS` are those of `V`.
-#[inline(always)]
-pub(crate) fn ntt_inverse_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
-    b: B,
-    f: &NttPoly,
-    out: &mut Poly,
-) {
-    let mut rows = load::<B, V, ROWS>(b, &f.0);
-    for pair in 0..ROWS >> 1 {
-        let (mut x, mut y) = V::scatter(rows[2 * pair], rows[2 * pair + 1]);
-        (x, y) = inverse_lanes::<B, V, 2, true>(b, pair, x, y);
-        (x, y) = inverse_lanes::<B, V, 4, false>(b, pair, x, y);
-        (x, y) = inverse_lanes::<B, V, 8, false>(b, pair, x, y);
-        if LANES > 16 {
-            (x, y) = inverse_lanes::<B, V, 16, true>(b, pair, x, y);
-        }
-        (rows[2 * pair], rows[2 * pair + 1]) = (x, y);
-    }
-    inverse_layers::<V, LANES>(&mut rows);
-    store(&rows, &mut out.0);
-}
-
-#[inline(always)]
-fn inverse_lanes<B: Copy, V: Lanes<B>, const LEN: usize, const REDUCE: bool>(
-    b: B,
-    pair: usize,
-    x: V,
-    y: V,
-) -> (V, V) {
-    let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
-    let sum = x.add(y);
-    let zeta = V::load(b, &zetas.inverse[pair].value);
-    let times_q_inverse = V::load(b, &zetas.inverse[pair].times_q_inverse);
-    let product = multiply_lanes(y.sub(x), zeta, times_q_inverse);
-    V::exchange::<LEN>(if REDUCE { reduce(sum) } else { sum }, product)
-}
-
-#[inline(always)]
-fn load<B: Copy, V: Row<B>, const ROWS: usize>(b: B, f: &[i16; N]) -> [V; ROWS] {
-    let mut rows = [V::load(b, f); ROWS];
-    for i in 0..ROWS {
-        rows[i] = V::load(b, &f[V::LANES * i..]);
-    }
-    rows
-}
-
-#[inline(always)]
-fn store<B: Copy, V: Row<B>, const ROWS: usize>(rows: &[V; ROWS], f: &mut [i16; N]) {
-    for i in 0..ROWS {
-        rows[i].store(&mut f[V::LANES * i..]);
-    }
-}
-
-/// [`dot`] over rows of several coefficients, with the same bounds.
-#[inline(always)]
-pub(crate) fn dot_lanes<B: Copy, V: Lanes<B>, const K: usize>(
-    b: B,
-    f: [&NttPoly; K],
-    g: &[NttPoly; K],
-    gg: &[NttPoly; K],
-    out: &mut NttPoly,
-) {
-    let mut at = 0;
-    while at < N {
-        let row = |f: &NttPoly| V::load(b, &f.0[at..]);
-        let mut even = row(f[0]).multiply_pairs(row(&gg[0]));
-        let mut odd = row(f[0]).multiply_pairs(row(&g[0]).swap_pairs());
-        for l in 1..K {
-            even = V::add_sums(even, row(f[l]).multiply_pairs(row(&gg[l])));
-            odd = V::add_sums(odd, row(f[l]).multiply_pairs(row(&g[l]).swap_pairs()));
-        }
-        // As montgomery_reduce does: the low halves cancel.
-        let (low, high) = V::halves(even, odd);
-        let quotient = low.mul_low(low.splat(Q_INVERSE));
-        high.sub(quotient.mul_high(low.splat(Q))).store(&mut out.0[at..]);
-        at += V::LANES;
     }
 }
 

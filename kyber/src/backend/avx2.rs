@@ -16,8 +16,8 @@ use keccak::backend::{Avx2, Backend as _};
 
 use super::{Backend, array, array_mut, codec_kernels};
 use crate::{
-    constants::{LaneZetas, lane_zetas},
-    poly::{self, Lanes, NttPoly, Poly, Row, Vector},
+    lanes::{self, LaneZetas, Lanes, lane_zetas},
+    poly::{NttPoly, Poly, Row, Vector},
     sample::ENTRY_BYTES,
 };
 
@@ -30,7 +30,7 @@ impl Backend for Avx2 {
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::ntt_lanes::<Self, I16x16, 16, 16>(self, f, out),
+            || lanes::ntt_lanes::<Self, I16x16, 16, 16>(self, f, out),
         );
     }
 
@@ -38,7 +38,7 @@ impl Backend for Avx2 {
     fn ntt_inverse(self, f: &NttPoly, out: &mut Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::ntt_inverse_lanes::<Self, I16x16, 16, 16>(self, f, out),
+            || lanes::ntt_inverse_lanes::<Self, I16x16, 16, 16>(self, f, out),
         );
     }
 
@@ -52,7 +52,7 @@ impl Backend for Avx2 {
     ) {
         self.vectorize(
             #[inline(always)]
-            || poly::dot_lanes::<Self, I16x16, K>(self, a, b, gb, out),
+            || lanes::dot_lanes::<Self, I16x16, K>(self, a, b, gb, out),
         );
     }
 }

@@ -17,8 +17,8 @@ use keccak::backend::{Avx512, Backend as _};
 
 use super::{Backend, array, array_mut, codec_kernels};
 use crate::{
-    constants::{LaneZetas, exchange_order, lane_zetas},
-    poly::{self, Lanes, NttPoly, Poly, Row, Vector},
+    lanes::{self, LaneZetas, Lanes, exchange_order, lane_zetas},
+    poly::{NttPoly, Poly, Row, Vector},
     sample::ENTRY_BYTES,
 };
 
@@ -31,7 +31,7 @@ impl Backend for Avx512 {
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::ntt_lanes::<Self, I16x32, 32, 8>(self, f, out),
+            || lanes::ntt_lanes::<Self, I16x32, 32, 8>(self, f, out),
         );
     }
 
@@ -39,7 +39,7 @@ impl Backend for Avx512 {
     fn ntt_inverse(self, f: &NttPoly, out: &mut Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::ntt_inverse_lanes::<Self, I16x32, 32, 8>(self, f, out),
+            || lanes::ntt_inverse_lanes::<Self, I16x32, 32, 8>(self, f, out),
         );
     }
 
@@ -53,7 +53,7 @@ impl Backend for Avx512 {
     ) {
         self.vectorize(
             #[inline(always)]
-            || poly::dot_lanes::<Self, I16x32, K>(self, a, b, gb, out),
+            || lanes::dot_lanes::<Self, I16x32, K>(self, a, b, gb, out),
         );
     }
 }
