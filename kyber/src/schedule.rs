@@ -59,8 +59,9 @@ struct Lane {
     job: Job,
     /// Blocks to go.
     left: u8,
-    /// Where the next block goes among the lane's bytes, and how far the one after that is.
+    /// Where the next block goes among the lane's bytes.
     place: u16,
+    /// 0 for hashes, of which only the last block counts.
     rate: u16,
     /// Coefficients of an entry that the blocks so far have given, once they have been looked at.
     found: Option<u16>,
@@ -412,9 +413,14 @@ impl<const K: usize> Schedule<K> {
         waiting
     }
 
-    /// Copies out what the lanes of a call have to give.
-    fn squeeze<B: Backend>(&mut self, b: B, moving: u8) {
-        if B::Four::COUNT == 1 || moving.count_ones() == 1 {
+    /// Copies out what the lanes of a call have to give: all but hashes that go on.
+    fn squeeze<B: Backend>(&mut self, b: B, mut moving: u8) {
+        for l in bits(moving) {
+            if self.lanes[l].rate == 0 && self.lanes[l].left > 1 {
+                moving &= !(1 << l);
+            }
+        }
+        if B::Four::COUNT == 1 || moving.count_ones() <= 1 {
             for l in bits(moving) {
                 let place = usize::from(self.lanes[l].place);
                 let block = &mut self.squeezed.0[l][place..place + XOF_RATE];
