@@ -9,8 +9,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 /// A whole exchange; returns whether both sides agree.
-#[unsafe(no_mangle)]
-pub extern "C" fn exchange() -> bool {
+pub fn exchange() -> bool {
     let mut seed = [0; kyber::SEED_BYTES];
     keccak::Shake256::digest(b"no std", &mut seed);
     let key = DecapsulationKey::from_seed(&kyber::Seed::from(&seed));
