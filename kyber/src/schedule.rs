@@ -101,7 +101,7 @@ impl Hash {
         Self::new(PRF_RATE, SHAKE_SUFFIX, length)
     }
 
-    #[allow(clippy::integer_division_remainder_used)] // of lengths, at compile time
+    #[allow(clippy::integer_division_remainder_used)] // of public lengths
     const fn new(rate: usize, suffix: u8, length: usize) -> Self {
         Self { rate, suffix, length, absorbed: 0, left: length / rate + 1, started: false }
     }
