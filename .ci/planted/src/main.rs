@@ -1,16 +1,12 @@
 //! The two ways in which vector code gets slow without a test turning red.
 
-use core::arch::x86_64::{_mm256_add_epi64, _mm256_loadu_si256, _mm256_storeu_si256};
+use keccak::backend::{Avx2, Backend, Lane, Lanes};
 
-use keccak::backend::{Avx2, Backend, Lanes};
-
-/// An intrinsic called where its feature is not enabled: compiled as a call.
-fn without_the_feature(_: Avx2, x: &mut [u64; 4]) {
-    // SAFETY: the token proves AVX2; the array has 32 bytes.
-    unsafe {
-        let v = _mm256_loadu_si256(x.as_ptr().cast());
-        _mm256_storeu_si256(x.as_mut_ptr().cast(), _mm256_add_epi64(v, v));
-    }
+/// An operation on lanes outside [`Backend::vectorize`]: its intrinsics are compiled as calls.
+#[inline(never)]
+fn without_the_feature<B: Backend>(b: B, x: &mut [u64; 4]) {
+    let lanes = B::Four::load(b, x);
+    lanes.xor(lanes.rotate_left::<1>()).store(x);
 }
 
 /// The kernel of the permutation in a leaf function whose frame is not aligned.
