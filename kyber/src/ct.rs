@@ -2,12 +2,25 @@
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+use crate::params::Bytes;
+
 /// Secret bytes: wiped on drop, compared in constant time, not shown, not copied implicitly.
 #[derive(Clone)]
 pub(crate) struct SecretBytes<const N: usize>(pub(crate) [u8; N]);
 
 impl<const N: usize> SecretBytes<N> {
     pub(crate) const ZERO: Self = Self([0; N]);
+}
+
+/// An array whose length follows from the rank; wiped on drop.
+pub(crate) struct Wiped<T: Bytes>(pub(crate) T);
+
+impl<T: Bytes> Drop for Wiped<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0 = T::ZERO;
+        zeroize::optimization_barrier(&self.0);
+    }
 }
 
 impl SecretBytes<64> {

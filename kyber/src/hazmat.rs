@@ -8,10 +8,9 @@ pub use keccak::hazmat::Level;
 use crate::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Error, MlKem, ParameterSet, Seed, SharedSecret,
     backend::Backend,
-    k_pke::{self, Noise, NttVector, ZERO_NOISE, zero_vector},
+    k_pke::{self, Noise, NttVector, zero_vector},
     poly::{NttPoly, Poly},
     sample::ENTRY_BYTES,
-    schedule::{Schedule, Until, Work},
 };
 
 impl<const K: usize> EncapsulationKey<K>
@@ -112,7 +111,7 @@ impl Stage {
 pub struct StageBench<const K: usize> {
     level: Level,
     matrix: [NttVector<K>; K],
-    noise: Noise,
+    noise: Noise<K>,
     b: NttVector<K>,
     poly: Poly,
     ntt_poly: NttPoly,
@@ -127,7 +126,7 @@ impl<const K: usize> StageBench<K> {
         let mut bench = Self {
             level,
             matrix: [const { zero_vector() }; K],
-            noise: ZERO_NOISE,
+            noise: Noise::ZERO,
             b: zero_vector(),
             poly: Poly::ZERO,
             ntt_poly: NttPoly::ZERO,
@@ -166,12 +165,7 @@ impl<const K: usize> StageBench<K> {
                 k_pke::expand::<B, K>(b, encoded, &rho, matrix, &mut hash);
             }
             Stage::Noise => {
-                let mut schedule = Schedule::<K>::new([None, None]);
-                schedule.push_encryption();
-                let seed = bytes.first_chunk().unwrap_or(&[0; 32]);
-                let messages = [[&[][..]; 2]; 2];
-                let mut work = Work { matrix: None, noise: Some((seed, noise)), messages };
-                schedule.run(b, &mut work, Until::Done);
+                k_pke::noise(b, bytes.first_chunk().unwrap_or(&[0; 32]), noise);
             }
             Stage::Ntt => b.ntt(poly, ntt_poly),
             Stage::NttInverse => b.ntt_inverse(ntt_poly, poly),

@@ -7,7 +7,7 @@ use crate::{
     backend::Backend,
     ct::SecretBytes,
     hash,
-    params::{MAX_K, POLY_BYTES, SYM_BYTES, du, dv, u_bytes},
+    params::{POLY_BYTES, SYM_BYTES, du, dv, u_bytes},
     poly::{NttPoly, Poly},
     schedule::{Hash, Schedule, Until, Work},
 };
@@ -53,7 +53,7 @@ pub(crate) fn key_gen<B: Backend, const K: usize>(
 
     let mut schedule = Schedule::<K>::new([Some(Hash::h(encoded.len())), None]);
     schedule.push_key_pair();
-    let mut noise = [const { Poly::ZERO }; 2 * MAX_K];
+    let mut noise = Noise::ZERO;
     let mut e = NttPoly::ZERO;
     let mut gs = zero_vector::<K>();
     for i in 0..K {
@@ -66,12 +66,12 @@ pub(crate) fn key_gen<B: Backend, const K: usize>(
         schedule.run(b, &mut work, Until::Known { rows: i + 1, noise: K + i + 1 });
         if i == 0 {
             for j in 0..K {
-                b.ntt(&noise[j], &mut s[j]);
+                b.ntt(&noise.vectors[0][j], &mut s[j]);
                 b.make_canonical(&mut s[j].0);
                 b.times_gammas(&s[j], &mut gs[j]);
             }
         }
-        b.ntt(&noise[K + i], &mut e);
+        b.ntt(&noise.vectors[1][i], &mut e);
         b.dot(public.matrix[i].each_ref(), s, &gs, &mut public.t[i]);
         b.finish_row(&mut public.t[i], &e);
         b.encode_12(&public.t[i], &mut encoded[POLY_BYTES * i..POLY_BYTES * (i + 1)]);
@@ -97,19 +97,40 @@ pub(crate) fn expand<B: Backend, const K: usize>(
     hash.copy_from_slice(&schedule.digest(0)[..SYM_BYTES]);
 }
 
-/// The noise of an encryption: y, e1, e2.
-pub(crate) type Noise = [Poly; 2 * MAX_K + 1];
-pub(crate) const ZERO_NOISE: Noise = [const { Poly::ZERO }; 2 * MAX_K + 1];
+/// Noise polynomials in the order of their counters: s and e of a key pair; y, e1 and e2 of an encryption.
+pub(crate) struct Noise<const K: usize> {
+    pub(crate) vectors: [[Poly; K]; 2],
+    pub(crate) last: Poly,
+}
+
+impl<const K: usize> Noise<K> {
+    pub(crate) const ZERO: Self =
+        Self { vectors: [const { [const { Poly::ZERO }; K] }; 2], last: Poly::ZERO };
+
+    pub(crate) fn get_mut(&mut self, counter: usize) -> &mut Poly {
+        self.vectors.as_flattened_mut().get_mut(counter).unwrap_or(&mut self.last)
+    }
+}
+
+/// The noise of an encryption, from r.
+#[inline(never)]
+pub(crate) fn noise<B: Backend, const K: usize>(b: B, r: &[u8; SYM_BYTES], noise: &mut Noise<K>) {
+    let mut schedule = Schedule::<K>::new([None, None]);
+    schedule.push_encryption();
+    let mut work = Work { matrix: None, noise: Some((r, noise)), messages: [[&[]; 2]; 2] };
+    schedule.run(b, &mut work, Until::Done);
+}
 
 /// K-PKE.Encrypt of m with the noise that its randomness has given.
+#[inline(never)]
 pub(crate) fn encrypt<B: Backend, const K: usize>(
     b: B,
     public: &PublicKey<K>,
     m: &[u8; SYM_BYTES],
-    noise: &Noise,
+    noise: &Noise<K>,
     ciphertext: &mut [u8],
 ) {
-    let (y_noise, e) = noise.split_at(K);
+    let [y_noise, e] = &noise.vectors;
     let mut y = zero_vector::<K>();
     let mut gy = zero_vector::<K>();
     for j in 0..K {
@@ -127,7 +148,7 @@ pub(crate) fn encrypt<B: Backend, const K: usize>(
     }
     b.dot(public.t.each_ref(), &y, &gy, &mut product);
     b.ntt_inverse(&product, &mut sum);
-    b.add(&mut sum, &e[K]);
+    b.add(&mut sum, &noise.last);
     let mut term = Poly::ZERO;
     b.decode_and_decompress(1, m, &mut term);
     b.add(&mut sum, &term);
@@ -135,6 +156,7 @@ pub(crate) fn encrypt<B: Backend, const K: usize>(
 }
 
 /// K-PKE.Decrypt.
+#[inline(never)]
 pub(crate) fn decrypt<B: Backend, const K: usize>(
     b: B,
     s: &NttVector<K>,

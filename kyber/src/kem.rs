@@ -13,9 +13,9 @@ use subtle::{Choice, ConstantTimeEq};
 use crate::{
     Error,
     backend::Backend,
-    ct::{self, SecretBytes},
+    ct::{self, SecretBytes, Wiped},
     hash,
-    k_pke::{self, NttVector, PublicKey, ZERO_NOISE, zero_vector},
+    k_pke::{self, Noise, NttVector, PublicKey, zero_vector},
     params::{
         Bytes, CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, POLY_BYTES,
         ParameterSet, SYM_BYTES, ciphertext_bytes, decapsulation_key_bytes,
@@ -269,12 +269,8 @@ where
         let mut derived = SecretBytes::<64>::ZERO;
         hash::g(b, m, &self.hash, &mut derived.0);
         let (k, r) = derived.halves();
-        let mut schedule = Schedule::<K>::new([None, None]);
-        schedule.push_encryption();
-        let mut noise = ZERO_NOISE;
-        let messages = [[&[][..]; 2]; 2];
-        let mut work = Work { matrix: None, noise: Some((r, &mut noise)), messages };
-        schedule.run(b, &mut work, Until::Done);
+        let mut noise = Noise::ZERO;
+        k_pke::noise(b, r, &mut noise);
         k_pke::encrypt(b, &self.public, m, &noise, ciphertext);
         secret.0.0.copy_from_slice(k);
     }
@@ -463,25 +459,40 @@ where
         let ciphertext = ciphertext.0.as_ref();
         let mut m = SecretBytes::ZERO;
         k_pke::decrypt(b, &self.s, ciphertext, &mut m.0);
+        let (mut derived, mut rejection) = (SecretBytes::<64>::ZERO, SecretBytes::<64>::ZERO);
+        let mut noise = Noise::ZERO;
+        self.derive(b, &m.0, ciphertext, &mut derived, &mut rejection, &mut noise);
+        let mut again = Wiped(CiphertextBytes::<K>::ZERO);
+        k_pke::encrypt(b, &ek.public, &m.0, &noise, again.0.as_mut());
+        let differs = !ct::equal(ciphertext, again.0.as_ref());
+        secret.0.0.copy_from_slice(derived.halves().0);
+        ct::assign_if(differs, &mut secret.0.0, rejection.halves().0);
+    }
+
+    /// K and r from m, the secret for a wrong ciphertext, and the noise that r gives. A function of its own, so
+    /// that the stack that it needs is free again for the encryption.
+    #[inline(never)]
+    fn derive<B: Backend>(
+        &self,
+        b: B,
+        m: &[u8; SYM_BYTES],
+        ciphertext: &[u8],
+        derived: &mut SecretBytes<64>,
+        rejection: &mut SecretBytes<64>,
+        noise: &mut Noise<K>,
+    ) {
         let mut schedule = Schedule::<K>::new([
             Some(Hash::j(SYM_BYTES + ciphertext.len())),
             Some(Hash::g(2 * SYM_BYTES)),
         ]);
-        let messages = [[&self.z.0[..], ciphertext], [&m.0, &ek.hash]];
+        let messages = [[&self.z.0[..], ciphertext], [m, &self.encapsulation_key.hash]];
         let mut work = Work { matrix: None, noise: None, messages };
         schedule.run(b, &mut work, Until::Hashed(1));
-        let derived = SecretBytes(*schedule.digest(1));
-        let (k, r) = derived.halves();
+        derived.0.copy_from_slice(schedule.digest(1));
         schedule.push_encryption();
-        let mut noise = ZERO_NOISE;
-        work.noise = Some((r, &mut noise));
+        work.noise = Some((derived.halves().1, noise));
         schedule.run(b, &mut work, Until::Done);
-        let mut buffer = SecretBytes::<{ ciphertext_bytes(4) }>::ZERO;
-        let again = &mut buffer.0[..ciphertext.len()];
-        k_pke::encrypt(b, &ek.public, &m.0, &noise, again);
-        secret.0.0.copy_from_slice(k);
-        let differs = !ct::equal(ciphertext, again);
-        ct::assign_if(differs, &mut secret.0.0, &schedule.digest(0)[..SYM_BYTES]);
+        rejection.0.copy_from_slice(schedule.digest(0));
     }
 }
 

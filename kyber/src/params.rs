@@ -9,9 +9,6 @@ pub(crate) const POLY_BYTES: usize = 384;
 /// Bytes of a message, of a seed half and of every hash value but G's.
 pub(crate) const SYM_BYTES: usize = 32;
 
-/// Largest rank.
-pub(crate) const MAX_K: usize = 4;
-
 /// Width of the centred binomial distribution of s, e and y.
 pub(crate) const fn eta1(k: usize) -> usize {
     if k == 2 { 3 } else { 2 }

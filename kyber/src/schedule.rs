@@ -21,13 +21,14 @@
 use keccak::{
     backend::{COPIED_BYTES, Lanes as _},
     permutation::ROUNDS,
-    sponge::{State, permute, permute_eight, permute_four, permute_one},
+    sponge::{State, permute_eight, permute_four, permute_one},
 };
 
 use crate::{
     backend::Backend,
+    k_pke::Noise,
     params::{ETA2, N, SYM_BYTES, eta1},
-    poly::{NttPoly, Poly},
+    poly::NttPoly,
     sample::{self, ENTRY_BYTES},
 };
 
@@ -117,7 +118,7 @@ pub(crate) struct Work<'a, const K: usize> {
     /// Seed and place of the matrix.
     pub(crate) matrix: Option<(&'a [u8; SYM_BYTES], &'a mut [[NttPoly; K]; K])>,
     /// Seed and place of the noise.
-    pub(crate) noise: Option<(&'a [u8; SYM_BYTES], &'a mut [Poly])>,
+    pub(crate) noise: Option<(&'a [u8; SYM_BYTES], &'a mut Noise<K>)>,
     /// For each hash, what is known of its message, in two pieces.
     pub(crate) messages: [[&'a [u8]; 2]; 2],
 }
@@ -238,12 +239,13 @@ impl<const K: usize> Schedule<K> {
         while !self.reached(until) {
             let width = self.width::<B>();
             self.assign::<B>(work, width);
-            let moving = self.busy & !self.absorb::<B>(work);
-            #[cfg(test)]
-            {
-                self.calls[usize::from(width > 4)] += 1;
+            if self.busy.count_ones() == 1 && self.run_alone(b, work) {
+                continue;
             }
-            self.permute(b, moving, width);
+            let waiting = self.absorb::<B>(work);
+            self.count_call(width);
+            self.permute(b, waiting, width);
+            let moving = self.busy & !waiting;
             self.squeeze(b, moving);
             for l in bits(moving) {
                 let lane = &mut self.lanes[l];
@@ -257,20 +259,56 @@ impl<const K: usize> Schedule<K> {
         }
     }
 
-    /// Moves some of the first `width` lanes. A call for several is faster if it need not spare others:
-    /// idle ones may change.
-    fn permute<B: Backend>(&mut self, b: B, moving: u8, width: usize) {
+    /// A hash that nothing runs beside takes all its input, block after block, without the rest of what a
+    /// call does. Returns whether there was one with input.
+    fn run_alone<B: Backend>(&mut self, b: B, work: &mut Work<'_, K>) -> bool {
+        let l = self.busy.trailing_zeros() as usize;
+        let Job::Hash(number) = self.lanes[l].job else { return false };
+        let mut moved = false;
+        while self.lanes[l].left > 0 && self.absorb_block::<B>(work, l, number) {
+            permute_one(b, &mut self.state, ROUNDS, l);
+            self.count_call(1);
+            self.lanes[l].left -= 1;
+            moved = true;
+        }
+        if self.lanes[l].left == 0 {
+            self.state.copy_bytes::<B>(l, 0, &mut self.squeezed.0[l][..64]);
+            self.finish(b, work, l);
+        }
+        moved
+    }
+
+    /// Moves the first `width` lanes but those that wait; idle ones may change.
+    fn permute<B: Backend>(&mut self, b: B, waiting: u8, width: usize) {
         let state = &mut self.state;
-        if B::Four::COUNT == 1 || moving.count_ones() == 1 {
-            bits(moving).for_each(|l| permute_one(b, state, ROUNDS, l));
-        } else if moving == self.busy && width == B::Four::COUNT {
+        if B::Four::COUNT == 1 {
+            bits(self.busy & !waiting).for_each(|l| permute_one(b, state, ROUNDS, l));
+            return;
+        }
+        let mut kept = [[0; 25]; 2];
+        for (kept, l) in kept.iter_mut().zip(bits(waiting)) {
+            *kept = core::array::from_fn(|i| state.0[i][l]);
+        }
+        if width == B::Four::COUNT {
             permute_four(b, state, ROUNDS, 0);
-        } else if moving == self.busy {
-            permute_eight(b, state, ROUNDS, 0);
         } else {
-            let mut chosen = [false; LANES];
-            bits(moving).for_each(|l| chosen[l] = true);
-            permute(b, state, ROUNDS, &chosen);
+            permute_eight(b, state, ROUNDS, 0);
+        }
+        for (kept, l) in kept.iter_mut().zip(bits(waiting)) {
+            for (words, kept) in state.0.iter_mut().zip(kept) {
+                words[l] = core::mem::take(kept);
+            }
+        }
+        if waiting != 0 {
+            zeroize::optimization_barrier(&kept);
+        }
+    }
+
+    #[cfg_attr(not(test), allow(clippy::unused_self))]
+    fn count_call(&mut self, _width: usize) {
+        #[cfg(test)]
+        {
+            self.calls[usize::from(_width > 4)] += 1;
         }
     }
 
@@ -388,29 +426,36 @@ impl<const K: usize> Schedule<K> {
     fn absorb<B: Backend>(&mut self, work: &Work<'_, K>) -> u8 {
         let mut waiting = 0;
         for l in bits(self.busy) {
-            let Job::Hash(number) = self.lanes[l].job else { continue };
-            let number = usize::from(number);
-            let [first, second] = work.messages[number];
-            let Some(hash) = &mut self.hashes[number] else { continue };
-            if !hash.ready(first.len() + second.len()) {
+            if let Job::Hash(number) = self.lanes[l].job
+                && !self.absorb_block::<B>(work, l, number)
+            {
                 waiting |= 1 << l;
-                continue;
             }
-            let start = hash.absorbed;
-            let end = hash.length.min(start + hash.rate);
-            let split = first.len().clamp(start, end);
-            let state = &mut self.state;
-            state.xor_bytes::<B>(l, 0, first.get(start..split).unwrap_or(&[]));
-            let rest = split - first.len().min(split)..end - first.len().min(end);
-            state.xor_bytes::<B>(l, split - start, second.get(rest).unwrap_or(&[]));
-            if hash.left == 1 {
-                state.xor_bytes::<B>(l, end - start, &[hash.suffix]);
-                state.xor_bytes::<B>(l, hash.rate - 1, &[0x80]);
-            }
-            hash.absorbed = end;
-            hash.left -= 1;
         }
         waiting
+    }
+
+    /// Absorbs the next block of a hash, if its bytes are there.
+    fn absorb_block<B: Backend>(&mut self, work: &Work<'_, K>, l: usize, number: u8) -> bool {
+        let [first, second] = work.messages[usize::from(number)];
+        let Some(hash) = &mut self.hashes[usize::from(number)] else { return false };
+        if !hash.ready(first.len() + second.len()) {
+            return false;
+        }
+        let start = hash.absorbed;
+        let end = hash.length.min(start + hash.rate);
+        let split = first.len().clamp(start, end);
+        let state = &mut self.state;
+        state.xor_bytes::<B>(l, 0, first.get(start..split).unwrap_or(&[]));
+        let rest = split - first.len().min(split)..end - first.len().min(end);
+        state.xor_bytes::<B>(l, split - start, second.get(rest).unwrap_or(&[]));
+        if hash.left == 1 {
+            state.xor_bytes::<B>(l, end - start, &[hash.suffix]);
+            state.xor_bytes::<B>(l, hash.rate - 1, &[0x80]);
+        }
+        hash.absorbed = end;
+        hash.left -= 1;
+        true
     }
 
     /// Copies out what the lanes of a call have to give: all but hashes that go on.
@@ -454,7 +499,8 @@ impl<const K: usize> Schedule<K> {
             Job::Noise(counter) => {
                 let eta = self.eta(counter);
                 if let Some((_, noise)) = &mut work.noise {
-                    b.sample_poly_cbd(eta, &squeezed[..64 * eta], &mut noise[usize::from(counter)]);
+                    let out = noise.get_mut(counter.into());
+                    b.sample_poly_cbd(eta, &squeezed[..64 * eta], out);
                 }
                 self.noise_done += 1;
             }
@@ -494,7 +540,10 @@ fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], lane: Lane) -> &mut [u8; COPIED_BY
 impl<const K: usize> Drop for Schedule<K> {
     fn drop(&mut self) {
         self.state.wipe();
-        self.squeezed.0 = [[0; SQUEEZED_BYTES]; LANES];
+        // What follows can only be public: noise and hashes start at 0 and take at most two blocks.
+        for squeezed in &mut self.squeezed.0 {
+            squeezed[..PRF_RATE + COPIED_BYTES].fill(0);
+        }
         self.digests = [[0; 64]; 2];
         zeroize::optimization_barrier(self);
     }
@@ -527,7 +576,7 @@ mod tests {
         let mut work = Work { matrix: None, noise: None, messages };
         schedule.run(b, &mut work, Until::Hashed(1));
         schedule.push_encryption();
-        let (seed, mut noise) = ([0; SYM_BYTES], [const { Poly::ZERO }; 9]);
+        let (seed, mut noise) = ([0; SYM_BYTES], Noise::ZERO);
         work.noise = Some((&seed, &mut noise));
         schedule.run(b, &mut work, Until::Done);
         schedule.calls
