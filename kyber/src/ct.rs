@@ -2,8 +2,6 @@
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use crate::params::Bytes;
-
 /// Secret bytes: wiped on drop, compared in constant time, not shown, not copied implicitly.
 #[derive(Clone)]
 pub(crate) struct SecretBytes<const N: usize>(pub(crate) [u8; N]);
@@ -12,14 +10,55 @@ impl<const N: usize> SecretBytes<N> {
     pub(crate) const ZERO: Self = Self([0; N]);
 }
 
-/// An array whose length follows from the rank; wiped on drop.
-pub(crate) struct Wiped<T: Bytes>(pub(crate) T);
+/// How much stack an operation needs at most; the test `residue` measures it.
+#[derive(Clone, Copy)]
+pub(crate) enum Frames {
+    /// Moves bytes of a seed or a secret.
+    Bytes,
+    /// Works on a key.
+    Use,
+    /// Returns a private key, of which it has a copy.
+    MakeKey,
+}
 
-impl<T: Bytes> Drop for Wiped<T> {
-    #[inline]
+impl Frames {
+    #[inline(always)]
+    fn wipe(self, k: usize) {
+        use zeroize::zeroize_stack as wipe;
+        match (self, k) {
+            (Self::Bytes, _) => wipe::<{ 1 << 10 }>(),
+            // Unoptimised code needs more.
+            _ if cfg!(debug_assertions) => wipe::<{ 96 << 10 }>(),
+            (Self::Use, 2) => wipe::<{ 13 << 10 }>(),
+            (Self::Use, 3) => wipe::<{ 15 << 10 }>(),
+            (Self::Use, _) => wipe::<{ 17 << 10 }>(),
+            (Self::MakeKey, 2) => wipe::<{ 19 << 10 }>(),
+            (Self::MakeKey, 3) => wipe::<{ 25 << 10 }>(),
+            (Self::MakeKey, _) => wipe::<{ 32 << 10 }>(),
+        }
+    }
+}
+
+/// Runs an operation of rank K and wipes the stack that it has used, also if it panics. What secrets leave
+/// behind in frames that are gone (temporaries, spilled registers, moved values) has no owner that could wipe it.
+#[inline(always)]
+pub(crate) fn wiping_stack<const K: usize, R>(frames: Frames, operation: impl FnOnce() -> R) -> R {
+    let _wipe = StackWipe::<K>(frames);
+    in_own_frame(operation)
+}
+
+/// The result goes straight to the caller's place for it: no frame outside this one sees a copy.
+#[inline(never)]
+fn in_own_frame<R>(operation: impl FnOnce() -> R) -> R {
+    operation()
+}
+
+struct StackWipe<const K: usize>(Frames);
+
+impl<const K: usize> Drop for StackWipe<K> {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.0 = T::ZERO;
-        zeroize::optimization_barrier(&self.0);
+        self.0.wipe(K);
     }
 }
 

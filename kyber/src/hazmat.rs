@@ -8,6 +8,7 @@ pub use keccak::hazmat::Level;
 use crate::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Error, MlKem, ParameterSet, Seed, SharedSecret,
     backend::Backend,
+    ct::{Frames, wiping_stack},
     k_pke::{self, Noise, NttVector, zero_vector},
     poly::{NttPoly, Poly},
     sample::ENTRY_BYTES,
@@ -20,7 +21,7 @@ where
     /// ML-KEM.Encaps_internal (FIPS 203 section 6.2), for known answers and protocols that derive m.
     #[must_use]
     pub fn encap_deterministic(&self, m: &[u8; 32]) -> (Ciphertext<K>, SharedSecret) {
-        self.encap_message(m)
+        wiping_stack::<K, _>(Frames::Use, || self.encap_message(m))
     }
 
     /// [`EncapsulationKey::parse`] on a backend of your choice, which the key then stays on.
@@ -40,7 +41,7 @@ where
     /// [`DecapsulationKey::from_seed`] on a backend of your choice, which the key then stays on.
     #[must_use]
     pub fn from_seed_on(level: Level, seed: &Seed) -> Self {
-        Self::from_seed_at(level, seed)
+        wiping_stack::<K, _>(Frames::MakeKey, || Self::from_seed_at(level, seed))
     }
 
     /// [`DecapsulationKey::parse`] on a backend of your choice, which the key then stays on.
@@ -49,7 +50,7 @@ where
     ///
     /// As [`DecapsulationKey::parse`].
     pub fn parse_on(level: Level, expanded: &[u8]) -> Result<Self, Error> {
-        Self::parse_at(level, expanded)
+        wiping_stack::<K, _>(Frames::MakeKey, || Self::parse_at(level, expanded))
     }
 
     /// The backend that the key is on.

@@ -13,7 +13,7 @@ use subtle::{Choice, ConstantTimeEq};
 use crate::{
     Error,
     backend::Backend,
-    ct::{self, SecretBytes, Wiped},
+    ct::{self, Frames, SecretBytes, wiping_stack},
     hash,
     k_pke::{self, Noise, NttVector, PublicKey, zero_vector},
     params::{
@@ -36,6 +36,12 @@ macro_rules! secret_type {
             #[must_use]
             pub fn as_bytes(&self) -> &[u8; $bytes] {
                 &self.0.0
+            }
+        }
+
+        impl Clone for $type {
+            fn clone(&self) -> Self {
+                wiping_stack::<0, _>(Frames::Bytes, || Self(self.0.clone()))
             }
         }
 
@@ -67,7 +73,6 @@ macro_rules! secret_type {
 /// What a key pair is made from: d, then z, 32 random bytes each. The smallest form of a private key.
 ///
 /// Wiped on drop.
-#[derive(Clone)]
 pub struct Seed(SecretBytes<SEED_BYTES>);
 
 secret_type!(Seed, SEED_BYTES, "Seed");
@@ -79,23 +84,24 @@ impl Seed {
     ///
     /// [`Error::Length`] if there are not 64.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        Error::check_length(bytes, SEED_BYTES)?;
-        let mut seed = Self(SecretBytes::ZERO);
-        seed.0.0.copy_from_slice(bytes);
-        Ok(seed)
+        wiping_stack::<0, _>(Frames::Bytes, || {
+            Error::check_length(bytes, SEED_BYTES)?;
+            let mut seed = Self(SecretBytes::ZERO);
+            seed.0.0.copy_from_slice(bytes);
+            Ok(seed)
+        })
     }
 }
 
 impl From<&[u8; SEED_BYTES]> for Seed {
     fn from(bytes: &[u8; SEED_BYTES]) -> Self {
-        Self(SecretBytes(*bytes))
+        wiping_stack::<0, _>(Frames::Bytes, || Self(SecretBytes(*bytes)))
     }
 }
 
 /// What both sides hold after a key exchange: 32 bytes, fit to be used as a key.
 ///
 /// Wiped on drop; compared in constant time.
-#[derive(Clone)]
 pub struct SharedSecret(SecretBytes<SHARED_SECRET_BYTES>);
 
 secret_type!(SharedSecret, SHARED_SECRET_BYTES, "SharedSecret");
@@ -185,6 +191,7 @@ where
         Ok(key)
     }
 
+    #[inline(never)]
     fn fill(&mut self, bytes: &[u8]) -> Result<(), Error> {
         Error::check_length(bytes, encapsulation_key_bytes(K))?;
         self.bytes.as_mut().copy_from_slice(bytes);
@@ -220,8 +227,10 @@ where
     /// A fresh shared secret and the ciphertext that carries it to the owner of the private key
     /// (ML-KEM.Encaps). Draws 32 bytes.
     pub fn encap<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> (Ciphertext<K>, SharedSecret) {
-        let Ok(pair) = self.try_encap(rng);
-        pair
+        wiping_stack::<K, _>(Frames::Use, || {
+            let Ok(pair) = self.draw_and_encap(|m| rng.try_fill_bytes(m));
+            pair
+        })
     }
 
     /// [`EncapsulationKey::encap`] with a generator that can fail.
@@ -233,9 +242,7 @@ where
         &self,
         rng: &mut R,
     ) -> Result<(Ciphertext<K>, SharedSecret), R::Error> {
-        let mut m = SecretBytes::ZERO;
-        rng.try_fill_bytes(&mut m.0)?;
-        Ok(self.encap_message(&m.0))
+        wiping_stack::<K, _>(Frames::Use, || self.draw_and_encap(|m| rng.try_fill_bytes(m)))
     }
 
     /// [`EncapsulationKey::encap`] with the operating system's generator.
@@ -245,11 +252,19 @@ where
     /// The operating system's.
     #[cfg(feature = "getrandom")]
     pub fn encap_os(&self) -> Result<(Ciphertext<K>, SharedSecret), getrandom::Error> {
+        wiping_stack::<K, _>(Frames::Use, || self.draw_and_encap(|m| getrandom::fill(m)))
+    }
+
+    fn draw_and_encap<E>(
+        &self,
+        draw: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(Ciphertext<K>, SharedSecret), E> {
         let mut m = SecretBytes::ZERO;
-        getrandom::fill(&mut m.0)?;
+        draw(&mut m.0)?;
         Ok(self.encap_message(&m.0))
     }
 
+    /// Leaves secrets on the stack, as do the other functions that public ones wrap.
     pub(crate) fn encap_message(&self, m: &[u8; SYM_BYTES]) -> (Ciphertext<K>, SharedSecret) {
         let mut ciphertext = Ciphertext(CiphertextBytes::<K>::ZERO);
         let mut secret = SharedSecret(SecretBytes::ZERO);
@@ -299,17 +314,26 @@ where
 /// The private key, with its public key and all that decapsulation needs in expanded form.
 ///
 /// Wiped on drop. Kept and sent as a [`Seed`] (64 bytes) or in the expanded form of FIPS 203.
-#[derive(Clone)]
 pub struct DecapsulationKey<const K: usize>
 where
     MlKem<K>: ParameterSet,
 {
-    /// In \[0, q).
-    s: NttVector<K>,
+    s: SecretVector<K>,
     encapsulation_key: EncapsulationKey<K>,
     z: SecretBytes<SYM_BYTES>,
     /// None if the key came in expanded form.
     seed: Option<Seed>,
+}
+
+/// The private vector s, in \[0, q). Wiped on drop.
+#[derive(Clone)]
+struct SecretVector<const K: usize>(NttVector<K>);
+
+impl<const K: usize> Drop for SecretVector<K> {
+    fn drop(&mut self) {
+        self.0 = zero_vector();
+        zeroize::optimization_barrier(&self.0);
+    }
 }
 
 impl<const K: usize> DecapsulationKey<K>
@@ -318,7 +342,7 @@ where
 {
     fn zero(level: Level) -> Self {
         Self {
-            s: zero_vector(),
+            s: SecretVector(zero_vector()),
             encapsulation_key: EncapsulationKey::zero(level),
             z: SecretBytes::ZERO,
             seed: None,
@@ -327,8 +351,10 @@ where
 
     /// A fresh key pair (ML-KEM.KeyGen). Draws 64 bytes: d, then z.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
-        let Ok(key) = Self::try_generate(rng);
-        key
+        wiping_stack::<K, _>(Frames::MakeKey, || {
+            let Ok(key) = Self::draw_and_generate(|seed| rng.try_fill_bytes(seed));
+            key
+        })
     }
 
     /// [`DecapsulationKey::generate`] with a generator that can fail.
@@ -337,9 +363,9 @@ where
     ///
     /// The generator's.
     pub fn try_generate<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
-        let mut seed = Seed(SecretBytes::ZERO);
-        rng.try_fill_bytes(&mut seed.0.0)?;
-        Ok(Self::from_seed(&seed))
+        wiping_stack::<K, _>(Frames::MakeKey, || {
+            Self::draw_and_generate(|seed| rng.try_fill_bytes(seed))
+        })
     }
 
     /// [`DecapsulationKey::generate`] with the operating system's generator.
@@ -349,28 +375,39 @@ where
     /// The operating system's.
     #[cfg(feature = "getrandom")]
     pub fn generate_os() -> Result<Self, getrandom::Error> {
+        wiping_stack::<K, _>(Frames::MakeKey, || {
+            Self::draw_and_generate(|seed| getrandom::fill(seed))
+        })
+    }
+
+    fn draw_and_generate<E>(draw: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut seed = Seed(SecretBytes::ZERO);
-        getrandom::fill(&mut seed.0.0)?;
-        Ok(Self::from_seed(&seed))
+        draw(&mut seed.0.0)?;
+        Ok(Self::from_seed_at(Level::detect(), &seed))
     }
 
     /// The key pair of a seed (ML-KEM.KeyGen_internal).
     #[must_use]
     pub fn from_seed(seed: &Seed) -> Self {
-        Self::from_seed_at(Level::detect(), seed)
+        wiping_stack::<K, _>(Frames::MakeKey, || Self::from_seed_at(Level::detect(), seed))
     }
 
     pub(crate) fn from_seed_at(level: Level, seed: &Seed) -> Self {
         let mut key = Self::zero(level);
-        dispatch!(level, b => key.fill_from_seed(b, seed));
+        key.fill_from_seed(seed);
         key
     }
 
-    fn fill_from_seed<B: Backend>(&mut self, b: B, seed: &Seed) {
+    #[inline(never)]
+    fn fill_from_seed(&mut self, seed: &Seed) {
+        dispatch!(self.encapsulation_key.level, b => self.fill_from_seed_on(b, seed));
+    }
+
+    fn fill_from_seed_on<B: Backend>(&mut self, b: B, seed: &Seed) {
         let (d, z) = seed.0.halves();
         let ek = &mut self.encapsulation_key;
         let encoded = ek.bytes.as_mut();
-        k_pke::key_gen(b, d, &mut self.s, &mut ek.public, encoded, &mut ek.hash);
+        k_pke::key_gen(b, d, &mut self.s.0, &mut ek.public, encoded, &mut ek.hash);
         self.z.0.copy_from_slice(z);
         self.seed = Some(seed.clone());
     }
@@ -390,7 +427,7 @@ where
     ///
     /// [`Error::Length`]; [`Error::NotReduced`]; [`Error::KeyHash`] if the hash inside is wrong.
     pub fn parse(expanded: &[u8]) -> Result<Self, Error> {
-        Self::parse_at(Level::detect(), expanded)
+        wiping_stack::<K, _>(Frames::MakeKey, || Self::parse_at(Level::detect(), expanded))
     }
 
     pub(crate) fn parse_at(level: Level, expanded: &[u8]) -> Result<Self, Error> {
@@ -409,7 +446,7 @@ where
     }
 
     fn decode_s<B: Backend>(&mut self, b: B, bytes: &[u8]) {
-        for (bytes, s) in bytes.chunks_exact(POLY_BYTES).zip(&mut self.s) {
+        for (bytes, s) in bytes.chunks_exact(POLY_BYTES).zip(&mut self.s.0) {
             b.decode_12(bytes, s);
             b.make_canonical(&mut s.0);
         }
@@ -420,14 +457,15 @@ where
         let (s, rest) = out.as_mut().split_at_mut(POLY_BYTES * K);
         let (ek, rest) = rest.split_at_mut(encapsulation_key_bytes(K));
         let (hash, z) = rest.split_at_mut(SYM_BYTES);
-        dispatch!(self.encapsulation_key.level, b => self.encode_s(b, s));
+        let level = self.encapsulation_key.level;
+        wiping_stack::<K, _>(Frames::Use, || dispatch!(level, b => self.encode_s(b, s)));
         ek.copy_from_slice(self.encapsulation_key.bytes.as_ref());
         hash.copy_from_slice(&self.encapsulation_key.hash);
         z.copy_from_slice(&self.z.0);
     }
 
     fn encode_s<B: Backend>(&self, b: B, out: &mut [u8]) {
-        for (s, out) in self.s.iter().zip(out.chunks_exact_mut(POLY_BYTES)) {
+        for (s, out) in self.s.0.iter().zip(out.chunks_exact_mut(POLY_BYTES)) {
             b.encode_12(s, out);
         }
     }
@@ -442,10 +480,12 @@ where
     /// gives a secret that only this key can compute and that matches no other, in the same time.
     #[must_use]
     pub fn decap(&self, ciphertext: &Ciphertext<K>) -> SharedSecret {
-        let mut secret = SharedSecret(SecretBytes::ZERO);
-        let level = self.encapsulation_key.level;
-        dispatch!(level, b => self.decap_internal(b, ciphertext, &mut secret));
-        secret
+        wiping_stack::<K, _>(Frames::Use, || {
+            let mut secret = SharedSecret(SecretBytes::ZERO);
+            let level = self.encapsulation_key.level;
+            dispatch!(level, b => self.decap_internal(b, ciphertext, &mut secret));
+            secret
+        })
     }
 
     /// ML-KEM.Decaps_internal.
@@ -458,13 +498,13 @@ where
         let ek = &self.encapsulation_key;
         let ciphertext = ciphertext.0.as_ref();
         let mut m = SecretBytes::ZERO;
-        k_pke::decrypt(b, &self.s, ciphertext, &mut m.0);
+        k_pke::decrypt(b, &self.s.0, ciphertext, &mut m.0);
         let (mut derived, mut rejection) = (SecretBytes::<64>::ZERO, SecretBytes::<64>::ZERO);
         let mut noise = Noise::ZERO;
         self.derive(b, &m.0, ciphertext, &mut derived, &mut rejection, &mut noise);
-        let mut again = Wiped(CiphertextBytes::<K>::ZERO);
-        k_pke::encrypt(b, &ek.public, &m.0, &noise, again.0.as_mut());
-        let differs = !ct::equal(ciphertext, again.0.as_ref());
+        let mut again = CiphertextBytes::<K>::ZERO;
+        k_pke::encrypt(b, &ek.public, &m.0, &noise, again.as_mut());
+        let differs = !ct::equal(ciphertext, again.as_ref());
         secret.0.0.copy_from_slice(derived.halves().0);
         ct::assign_if(differs, &mut secret.0.0, rejection.halves().0);
     }
@@ -496,6 +536,20 @@ where
     }
 }
 
+impl<const K: usize> Clone for DecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn clone(&self) -> Self {
+        wiping_stack::<K, _>(Frames::MakeKey, || Self {
+            s: self.s.clone(),
+            encapsulation_key: self.encapsulation_key.clone(),
+            z: self.z.clone(),
+            seed: self.seed.clone(),
+        })
+    }
+}
+
 impl<const K: usize> ConstantTimeEq for DecapsulationKey<K>
 where
     MlKem<K>: ParameterSet,
@@ -504,7 +558,7 @@ where
         let (ours, theirs) = (&self.encapsulation_key, &other.encapsulation_key);
         let mut equal = ct::equal(ours.bytes.as_ref(), theirs.bytes.as_ref());
         equal &= self.z.ct_eq(&other.z);
-        for (s, t) in self.s.iter().zip(&other.s) {
+        for (s, t) in self.s.0.iter().zip(&other.s.0) {
             equal &= s.ct_eq(t);
         }
         equal

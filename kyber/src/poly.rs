@@ -14,34 +14,23 @@ use crate::{
     params::{N, Q},
 };
 
-/// A polynomial of R_q, coefficient of X^i at index i. Wiped on drop.
+/// A polynomial of R_q, coefficient of X^i at index i.
 #[repr(C, align(64))]
 #[derive(Clone)]
 pub(crate) struct Poly(pub(crate) [i16; N]);
 
 /// An element of T_q: coefficients 2i and 2i + 1 are its image mod X^2 - zeta^(2 BitRev_7(i) + 1).
-/// Wiped on drop.
 #[repr(C, align(64))]
 #[derive(Clone)]
 pub(crate) struct NttPoly(pub(crate) [i16; N]);
 
-macro_rules! polynomial {
-    ($type:ident) => {
-        impl $type {
-            pub(crate) const ZERO: Self = Self([0; N]);
-        }
-
-        impl Drop for $type {
-            #[inline]
-            fn drop(&mut self) {
-                self.0 = [0; N];
-                zeroize::optimization_barrier(&self.0);
-            }
-        }
-    };
+impl Poly {
+    pub(crate) const ZERO: Self = Self([0; N]);
 }
-polynomial!(Poly);
-polynomial!(NttPoly);
+
+impl NttPoly {
+    pub(crate) const ZERO: Self = Self([0; N]);
+}
 
 impl subtle::ConstantTimeEq for NttPoly {
     /// Whether all representatives are equal.

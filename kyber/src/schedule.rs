@@ -134,7 +134,7 @@ pub(crate) enum Until {
     Done,
 }
 
-/// The state of all lanes. Wiped on drop.
+/// The state of all lanes.
 pub(crate) struct Schedule<const K: usize> {
     state: State<LANES>,
     lanes: [Lane; LANES],
@@ -294,13 +294,10 @@ impl<const K: usize> Schedule<K> {
         } else {
             permute_eight(b, state, ROUNDS, 0);
         }
-        for (kept, l) in kept.iter_mut().zip(bits(waiting)) {
+        for (kept, l) in kept.iter().zip(bits(waiting)) {
             for (words, kept) in state.0.iter_mut().zip(kept) {
-                words[l] = core::mem::take(kept);
+                words[l] = *kept;
             }
-        }
-        if waiting != 0 {
-            zeroize::optimization_barrier(&kept);
         }
     }
 
@@ -535,18 +532,6 @@ impl<const K: usize> Schedule<K> {
 /// [`keccak::backend::Backend::copy_four`] takes.
 fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], lane: Lane) -> &mut [u8; COPIED_BYTES] {
     bytes[usize::from(lane.place)..].first_chunk_mut().expect("places end early enough")
-}
-
-impl<const K: usize> Drop for Schedule<K> {
-    fn drop(&mut self) {
-        self.state.wipe();
-        // What follows can only be public: noise and hashes start at 0 and take at most two blocks.
-        for squeezed in &mut self.squeezed.0 {
-            squeezed[..PRF_RATE + COPIED_BYTES].fill(0);
-        }
-        self.digests = [[0; 64]; 2];
-        zeroize::optimization_barrier(self);
-    }
 }
 
 #[cfg(test)]
