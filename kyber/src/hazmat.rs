@@ -3,6 +3,7 @@
 //!
 //! A message m must be 32 secret random bytes, used once: who knows or can repeat m knows the secret.
 
+pub use crate::self_test::{SELF_TEST_COINS, SelfTestAnswers, self_test_answers, self_test_on};
 pub use keccak::hazmat::Level;
 
 use crate::{

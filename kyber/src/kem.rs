@@ -160,10 +160,10 @@ pub struct EncapsulationKey<const K: usize>
 where
     MlKem<K>: ParameterSet,
 {
-    public: PublicKey<K>,
-    bytes: EncapsulationKeyBytes<K>,
+    pub(crate) public: PublicKey<K>,
+    pub(crate) bytes: EncapsulationKeyBytes<K>,
     /// H(ek).
-    hash: [u8; SYM_BYTES],
+    pub(crate) hash: [u8; SYM_BYTES],
     pub(crate) level: Level,
 }
 
@@ -318,8 +318,8 @@ pub struct DecapsulationKey<const K: usize>
 where
     MlKem<K>: ParameterSet,
 {
-    s: SecretVector<K>,
-    encapsulation_key: EncapsulationKey<K>,
+    pub(crate) s: SecretVector<K>,
+    pub(crate) encapsulation_key: EncapsulationKey<K>,
     z: SecretBytes<SYM_BYTES>,
     /// None if the key came in expanded form.
     seed: Option<Seed>,
@@ -327,7 +327,7 @@ where
 
 /// The private vector s, in \[0, q). Wiped on drop.
 #[derive(Clone)]
-struct SecretVector<const K: usize>(NttVector<K>);
+pub(crate) struct SecretVector<const K: usize>(pub(crate) NttVector<K>);
 
 impl<const K: usize> Drop for SecretVector<K> {
     fn drop(&mut self) {

@@ -83,6 +83,7 @@ mod params;
 mod poly;
 mod sample;
 mod schedule;
+mod self_test;
 
 pub use error::Error;
 pub use kem::{
@@ -93,3 +94,4 @@ pub use params::{
     Bytes, CiphertextBytes, EncapsulationKeyBytes, ExpandedBytes, MlKem, ParameterSet, mlkem512,
     mlkem768, mlkem1024,
 };
+pub use self_test::{SelfTestError, SelfTestStep, self_test};
