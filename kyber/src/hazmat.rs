@@ -198,3 +198,77 @@ impl<const K: usize> core::fmt::Debug for StageBench<K> {
         write!(f, "StageBench<{K}> {{ .. }}")
     }
 }
+
+/// A kernel between coefficients and bytes, to be run by itself in tests of what it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Coding {
+    /// Compression and encoding, and back, at this many bits: 1, 4, 5, 10 or 11.
+    Compressed(usize),
+    /// Encoding, and decoding with its range check, at 12 bits.
+    Whole,
+    /// Rejection sampling, from bytes only.
+    SampleNtt,
+    /// The centred binomial distribution of this width, 2 or 3, from bytes only.
+    SampleCbd(usize),
+}
+
+impl Coding {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Compressed(1),
+        Self::Compressed(4),
+        Self::Compressed(5),
+        Self::Compressed(10),
+        Self::Compressed(11),
+        Self::Whole,
+        Self::SampleNtt,
+        Self::SampleCbd(2),
+        Self::SampleCbd(3),
+    ];
+
+    /// Bytes on its one side.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Compressed(d) => 32 * d,
+            Self::Whole => 384,
+            Self::SampleNtt => ENTRY_BYTES,
+            Self::SampleCbd(eta) => 64 * eta,
+        }
+    }
+
+    /// The coefficients of [`Coding::bytes`] bytes.
+    #[must_use]
+    pub fn decode_on(self, level: Level, bytes: &[u8]) -> [i16; 256] {
+        keccak::dispatch!(level, b => self.decode(b, bytes))
+    }
+
+    fn decode<B: Backend>(self, b: B, bytes: &[u8]) -> [i16; 256] {
+        let (mut poly, mut ntt_poly) = (Poly::ZERO, NttPoly::ZERO);
+        match self {
+            Self::Compressed(d) => b.decode_and_decompress(d, bytes, &mut poly),
+            Self::SampleCbd(eta) => b.sample_poly_cbd(eta, bytes, &mut poly),
+            Self::Whole => {
+                b.decode_12(bytes, &mut ntt_poly);
+                return ntt_poly.0;
+            }
+            Self::SampleNtt => {
+                if let Some(bytes) = bytes.first_chunk() {
+                    b.sample_ntt(bytes, &mut ntt_poly);
+                }
+                return ntt_poly.0;
+            }
+        }
+        poly.0
+    }
+
+    /// Writes coefficients in \[0, q) as [`Coding::bytes`] bytes; leaves `out` if there is no way back.
+    pub fn encode_on(self, level: Level, coefficients: &[i16; 256], out: &mut [u8]) {
+        keccak::dispatch!(level, b => match self {
+            Self::Compressed(d) => b.compress_and_encode(d, &Poly(*coefficients), out),
+            Self::Whole => b.encode_12(&NttPoly(*coefficients), out),
+            Self::SampleNtt | Self::SampleCbd(_) => {}
+        });
+    }
+}
