@@ -47,6 +47,16 @@ fn passes_on_every_backend() {
     assert_eq!(DecapsulationKey::<4>::self_test(), Ok(()));
 }
 
+/// With one key at a time on the stack. An overflow ends the process.
+#[test]
+fn fits_a_small_stack() {
+    for level in Level::available() {
+        let small = std::thread::Builder::new().stack_size(96 << 10);
+        let thread = small.spawn(move || self_test_on(level)).expect("a thread");
+        assert_eq!(thread.join().expect("no panic"), Ok(()), "{level}");
+    }
+}
+
 #[test]
 fn pairs_of_every_form_agree() {
     let seed = Seed::from(&[0x17; 64]);
