@@ -346,29 +346,28 @@ fn check_shake<const RATE: usize>(level: Level, bits: usize) {
 fn check_lanes<const RATE: usize, const N: usize>(level: Level, bits: usize) {
     let mut memory: [Guarded; N] = std::array::from_fn(|_| Guarded::new(1024));
     let lengths = lengths(bits);
-    for turn in 0..lengths.len() {
+    let offsets = (0..64).map(|turn| (turn, Place::Offset(turn)));
+    for (turn, place) in offsets.chain((0..lengths.len()).map(|turn| (turn, Place::End))) {
         let messages: [Vec<u8>; N] = std::array::from_fn(|l| {
             shake(128, &[l as u8], lengths[(turn + 2 * l) % lengths.len()])
         });
         let d: [usize; N] = std::array::from_fn(|l| lengths[(3 * turn + l) % lengths.len()]);
         let expected: [_; N] = std::array::from_fn(|l| shake(bits, &messages[l], d[l]));
-        for place in [Place::Offset(0), Place::Offset(turn + 1), Place::End] {
-            let mut hash = MultiShake::<RATE, N>::new_on(level);
-            let mut inputs = memory.iter_mut().zip(&messages);
-            hash.update(std::array::from_fn(|_| {
-                let (memory, message) = inputs.next().expect("N of both");
-                memory.input(message, place)
-            }));
-            let mut outputs = memory.iter_mut().zip(d);
-            let mut outputs: [&mut [u8]; N] = std::array::from_fn(|_| {
-                let (memory, d) = outputs.next().expect("N of both");
-                memory.output(d, place)
-            });
-            hash.finalize_xof().read(outputs.each_mut().map(|out| &mut **out));
-            assert!(outputs.iter().zip(&expected).all(|(out, e)| **out == e[..]), "{level}");
-            for l in 0..N {
-                assert!(memory[l].untouched(d[l], place), "{level}: lane {l} of {N}, {place:?}");
-            }
+        let mut hash = MultiShake::<RATE, N>::new_on(level);
+        let mut inputs = memory.iter_mut().zip(&messages);
+        hash.update(std::array::from_fn(|_| {
+            let (memory, message) = inputs.next().expect("N of both");
+            memory.input(message, place)
+        }));
+        let mut outputs = memory.iter_mut().zip(d);
+        let mut outputs: [&mut [u8]; N] = std::array::from_fn(|_| {
+            let (memory, d) = outputs.next().expect("N of both");
+            memory.output(d, place)
+        });
+        hash.finalize_xof().read(outputs.each_mut().map(|out| &mut **out));
+        assert!(outputs.iter().zip(&expected).all(|(out, e)| **out == e[..]), "{level}");
+        for l in 0..N {
+            assert!(memory[l].untouched(d[l], place), "{level}: lane {l} of {N}, {place:?}");
         }
     }
 }
