@@ -48,12 +48,16 @@ fn parse() -> Inputs {
 fn decap() -> Inputs {
     let mut inputs = Inputs::new();
     for rank in 0..3 {
-        let plain = [rank, 1, 2, 0, 0, 0];
-        let edits =
-            [rank + 0x42, 1, 2, 3, 2, 1, 0, 3, 200, 0, 0xff, 1, 9, 1, 5, 3, 1, 1, 0, 7, 2, 1, 4];
-        let raw = [&[rank + 0x81, 1, 2, 5, 0, 0][..], &shake(128, &[rank], 1568)].concat();
+        let plain = [rank, 1, 2, 0, 3, 5, 1, 0, 0, 0];
+        let edits = [
+            &[rank + 0x42, 1, 2, 3, 7, 1, 4][..],
+            &[2, 1, 0, 3, 200, 0, 0xff],
+            &[1, 9, 1, 5],
+            &[3, 1, 1, 0, 7, 2, 1, 4, 3, 3],
+        ];
+        let raw = [&[rank + 0x81, 1, 2, 5, 9, 9, 2, 0, 0][..], &shake(128, &[rank], 1568)].concat();
         inputs.push((format!("{rank}-plain"), plain.to_vec()));
-        inputs.push((format!("{rank}-edits"), edits.to_vec()));
+        inputs.push((format!("{rank}-edits"), edits.concat()));
         inputs.push((format!("{rank}-raw"), raw));
     }
     inputs
