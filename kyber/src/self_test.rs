@@ -14,6 +14,7 @@ use crate::{
     Bytes, Ciphertext, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem, ParameterSet,
     Seed, SharedSecret,
     backend::Backend,
+    ct::{Frames, wiping_stack},
     params::{POLY_BYTES, SYM_BYTES, encapsulation_key_bytes},
 };
 
@@ -170,11 +171,13 @@ where
     ///
     /// [`SelfTestStep::Pair`].
     pub fn check_pair(&self, m: &[u8; 32]) -> Result<(), SelfTestError> {
-        let ours = self.encapsulation_key();
-        let theirs = EncapsulationKey::<K>::parse_at(ours.level, ours.as_bytes().as_ref());
-        let agreed = theirs.as_ref().is_ok_and(|theirs| {
-            let (ciphertext, secret) = theirs.encap_message(m);
-            self.decap(&ciphertext) == secret
+        let agreed = wiping_stack::<K, _>(Frames::MakeKey, || {
+            let ours = self.encapsulation_key();
+            let theirs = EncapsulationKey::<K>::parse_at(ours.level, ours.as_bytes().as_ref());
+            theirs.as_ref().is_ok_and(|theirs| {
+                let (ciphertext, secret) = theirs.encap_message(m);
+                self.decap(&ciphertext) == secret
+            })
         });
         check::<K>(agreed, SelfTestStep::Pair)
     }
@@ -335,7 +338,7 @@ mod tests {
             for row in 0..K {
                 is_seen("matrix", &|key| key.encapsulation_key.public.matrix[row][K - 1].0[i] ^= 1);
                 is_seen("t", &|key| key.encapsulation_key.public.t[row].0[i] ^= 1);
-                is_seen("s", &|key| key.s[row].0[i] ^= 1);
+                is_seen("s", &|key| key.s.0[row].0[i] ^= 1);
             }
         }
         for bit in 0..256 {
