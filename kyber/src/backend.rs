@@ -98,7 +98,7 @@ use crate::{
 /// Kernels; bounds as at the functions that the defaults call.
 pub(crate) trait Backend: keccak::backend::Backend {
     /// What the kernels that work coefficient by coefficient are compiled for.
-    type Row: Row<Self>;
+    type Row: Row<Self, Coefficient = i16>;
 
     #[inline(never)]
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
@@ -128,7 +128,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn times_gammas(self, f: &NttPoly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::times_gammas::<Self, Self::Row>(self, f, out),
+            || poly::times_gammas::<Self, Self::Row>(self, &f.0, &mut out.0),
         );
     }
 
@@ -136,7 +136,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn finish_row(self, f: &mut NttPoly, e: &NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::finish_row::<Self, Self::Row>(self, f, e),
+            || poly::finish_row::<Self, Self::Row>(self, &mut f.0, &e.0),
         );
     }
 
@@ -152,7 +152,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn add(self, f: &mut Poly, g: &Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::add::<Self, Self::Row>(self, f, g),
+            || poly::add::<Self, Self::Row>(self, &mut f.0, &g.0),
         );
     }
 
@@ -160,7 +160,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn subtract_from(self, f: &mut Poly, g: &Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::subtract_from::<Self, Self::Row>(self, f, g),
+            || poly::subtract_from::<Self, Self::Row>(self, &mut f.0, &g.0),
         );
     }
 
