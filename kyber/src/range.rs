@@ -347,7 +347,10 @@ fn dot<const K: usize>(a: [&RangePoly; K], b: &[RangePoly; K]) -> RangePoly {
     let narrow = lanes;
     dot_lanes::<(), Ranges<32>, _, K>((), a, b, &gb, &mut lanes.0);
     assert!(lanes == narrow, "16 and 32 lanes");
-    // Not equal: on its own, a high half is not known to lose what the low halves give back.
+    // Not equal: of a high half alone it is not known what the low halves add to it, 0 or 1.
+    for (i, (x, y)) in out.0.iter().zip(&lanes.0).enumerate() {
+        assert!(x.low.abs_diff(y.low) <= 1 && x.high.abs_diff(y.high) <= 1, "{x:?}, {y:?} at {i}");
+    }
     RangePoly(array::from_fn(|i| out.0[i].or(lanes.0[i])))
 }
 
@@ -435,6 +438,23 @@ fn a_range_that_wraps_is_found() {
 fn a_range_of_sums_that_are_too_large_is_found() {
     let b = [RangePoly::filled(Range::ANY); 4];
     dot([&RangePoly::within(Q32 - 1); 4], &b);
+}
+
+/// A wider range at each position than at the one before: none can be taken for another.
+fn widening(step: i32) -> RangePoly {
+    RangePoly(array::from_fn(|i| Range::within(step * i as i32)))
+}
+
+/// `ntt`, `ntt_inverse` and `dot` compare them.
+#[test]
+fn rows_of_ranges_equal_single_ranges() {
+    let single = |step: i16| RangePoly(array::from_fn(|i| Range::only(step * i as i16)));
+    ntt(&widening(13));
+    ntt(&single(13));
+    ntt_inverse(&widening(33));
+    ntt_inverse(&single(33));
+    let (f, g) = (widening(13), widening(65));
+    dot([&f; 3], &[g, f, g]);
 }
 
 // What the functions state
