@@ -158,6 +158,9 @@ mod tests {
             let mut decoded = [0; N];
             decode::<D>(bytes, &mut decoded, |y| y as i16);
             assert_eq!(decoded, f, "d = {D}");
+            let mut decompressed = Poly([-1; N]);
+            decode_and_decompress::<D>(bytes, &mut decompressed);
+            assert_eq!(decompressed.0, f.map(|y| decompress::<D>(y as u16)), "d = {D}");
         }
     }
 
