@@ -188,4 +188,18 @@ mod tests {
             }
         }
     }
+
+    /// Two do not make up for each other.
+    #[test]
+    fn range_check_with_several_values_too_large() {
+        for first in 0..N {
+            for second in first + 1..N {
+                let mut f = NttPoly::ZERO;
+                (f.0[first], f.0[second]) = (Q, 4095);
+                let mut bytes = [0; 384];
+                encode_12(&f, &mut bytes);
+                assert!(!decode_12(&bytes, &mut f), "{first} and {second}");
+            }
+        }
+    }
 }
