@@ -360,6 +360,8 @@ fn zip<B: Copy, V: Row<B>>(
 
 #[cfg(test)]
 mod tests {
+    use subtle::ConstantTimeEq as _;
+
     use super::*;
     use crate::constants::{R, power};
 
@@ -403,6 +405,22 @@ mod tests {
                 assert_eq!((product - i32::from(a) * c as i32) % Q32, 0, "{a} * {c}");
                 assert!(product.abs() <= i32::from(a).abs() / 39 + Q32 / 2 + 1, "{a} * {c}");
                 assert!(product.abs() < Q32);
+            }
+        }
+    }
+
+    /// One bit at every position, and two of the same.
+    #[test]
+    fn equality_sees_every_bit() {
+        let f = NttPoly(sequence(3, Q));
+        assert!(bool::from(f.ct_eq(&f)));
+        for bit in 0..16 {
+            for i in 0..N {
+                let mut g = f.clone();
+                g.0[i] ^= 1 << bit;
+                assert!(!bool::from(f.ct_eq(&g)), "bit {bit} of {i}");
+                g.0[(i + 1) % N] ^= 1 << bit;
+                assert!(!bool::from(f.ct_eq(&g)), "bit {bit} of {i} and the next");
             }
         }
     }
