@@ -497,6 +497,10 @@ fn range_of_elementwise_kernels() {
     add(&mut sum, &RangePoly::within(2 * Q32));
     let mut difference = RangePoly::within(2 * Q32);
     subtract_from(&mut difference, &RangePoly::within(2 * Q32));
+    for i in 0..N {
+        assert_eq!(sum.0[i].ends(), [-4 * Q32, 4 * Q32]);
+        assert_eq!(difference.0[i].ends(), [-4 * Q32, 4 * Q32]);
+    }
 }
 
 // K-PKE, step by step as in `k_pke`
