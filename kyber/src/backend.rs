@@ -98,7 +98,7 @@ use crate::{
 /// Kernels; bounds as at the functions that the defaults call.
 pub(crate) trait Backend: keccak::backend::Backend {
     /// What the kernels that work coefficient by coefficient are compiled for.
-    type Row: Row<Self>;
+    type Row: Row<Self, Coefficient = i16>;
 
     #[inline(never)]
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
@@ -128,7 +128,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn times_gammas(self, f: &NttPoly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::times_gammas::<Self, Self::Row>(self, f, out),
+            || poly::times_gammas::<Self, Self::Row>(self, &f.0, &mut out.0),
         );
     }
 
@@ -136,7 +136,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn finish_row(self, f: &mut NttPoly, e: &NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || poly::finish_row::<Self, Self::Row>(self, f, e),
+            || poly::finish_row::<Self, Self::Row>(self, &mut f.0, &e.0),
         );
     }
 
@@ -152,7 +152,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn add(self, f: &mut Poly, g: &Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::add::<Self, Self::Row>(self, f, g),
+            || poly::add::<Self, Self::Row>(self, &mut f.0, &g.0),
         );
     }
 
@@ -160,7 +160,7 @@ pub(crate) trait Backend: keccak::backend::Backend {
     fn subtract_from(self, f: &mut Poly, g: &Poly) {
         self.vectorize(
             #[inline(always)]
-            || poly::subtract_from::<Self, Self::Row>(self, f, g),
+            || poly::subtract_from::<Self, Self::Row>(self, &mut f.0, &g.0),
         );
     }
 
@@ -218,98 +218,147 @@ mod tests {
     use keccak::backend::{Avx2, Avx512, Level};
 
     use super::*;
-    use crate::{constants::HALF_Q, params::Q};
+    use crate::params::Q;
 
-    /// Random coefficients within a bound, or one of four extreme patterns.
-    fn inputs(round: usize, bound: i16) -> [i16; N] {
-        let mut bytes = [0; 2 * N];
-        keccak::Shake128::digest(&round.to_le_bytes(), &mut bytes);
-        let random = |i: usize| {
-            let x = i16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]);
-            (i32::from(x) % (i32::from(bound) + 1)) as i16
-        };
-        core::array::from_fn(|i| match round {
-            0 => bound,
-            1 => -bound,
-            2 => [bound, -bound][i % 2],
-            3 => [bound, -bound][i / 16 % 2],
-            _ => random(i),
-        })
+    /// Random inputs of a test: `usual`, or as many as the environment says, for a long run:
+    ///
+    /// ```text
+    /// KERNEL_ROUNDS=1000000 cargo test --release -p kyber --lib backend
+    /// ```
+    pub(crate) fn rounds(usual: usize) -> usize {
+        std::env::var("KERNEL_ROUNDS").map_or(usual, |n| n.parse().expect("a number"))
+    }
+
+    /// SplitMix64.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ z >> 31
+        }
+
+        /// Coefficients within a bound: in an eighth of all cases nothing but its two ends, else anything,
+        /// with an end here and there.
+        fn coefficients(&mut self, bound: i16) -> [i16; N] {
+            let choice = self.next();
+            let signs = [0, !0, 0x5555_5555_5555_5555, self.next()][choice as usize >> 3 & 3];
+            core::array::from_fn(|i| {
+                let end = if signs >> (i % 64) & 1 == 0 { bound } else { -bound };
+                let random = self.next();
+                if choice & 7 == 0 || random & 31 == 0 {
+                    return end;
+                }
+                let width = 2 * u64::from(bound.unsigned_abs()) + 1;
+                ((((random >> 32) * width) >> 32) as i32 - i32::from(bound)) as i16
+            })
+        }
     }
 
     /// Exact equality: both do the same operations, in another order.
-    fn check_transforms<A: Backend, B: Backend>(a: A, b: B, round: usize) {
+    fn check_transform<A: Backend, B: Backend>(a: A, b: B, f: &[i16; N]) {
+        let f = Poly(*f);
         let (mut x, mut y) = (NttPoly::ZERO, NttPoly::ZERO);
-        let f = Poly(inputs(round, Q));
         a.ntt(&f, &mut x);
         b.ntt(&f, &mut y);
-        assert!(x.0 == y.0, "ntt, round {round}");
-
-        let (mut f, mut g) = (Poly::ZERO, Poly::ZERO);
-        let x = NttPoly(inputs(round, 26 * (Q / 10)));
-        a.ntt_inverse(&x, &mut f);
-        b.ntt_inverse(&x, &mut g);
-        assert!(f.0 == g.0, "ntt_inverse, round {round}");
+        assert!(x.0 == y.0, "ntt of {:?}", f.0);
     }
 
-    fn check_dot<A: Backend, B: Backend, const K: usize>(a: A, b: B, round: usize) {
-        let f: [_; K] = core::array::from_fn(|l| NttPoly(inputs(round + l, Q - 1)));
-        let g: [_; K] = core::array::from_fn(|l| NttPoly(inputs(round + K + l, 5 * (Q - 1))));
+    fn check_inverse<A: Backend, B: Backend>(a: A, b: B, f: &[i16; N]) {
+        let f = NttPoly(*f);
+        let (mut x, mut y) = (Poly::ZERO, Poly::ZERO);
+        a.ntt_inverse(&f, &mut x);
+        b.ntt_inverse(&f, &mut y);
+        assert!(x.0 == y.0, "ntt_inverse of {:?}", f.0);
+    }
+
+    /// What [`poly::dot`] gives.
+    const DOT_BOUND: i16 = 26 * (Q / 10);
+
+    fn check_dot<A: Backend, B: Backend, const K: usize>(a: A, b: B, random: &mut Random) {
+        let f: [_; K] = core::array::from_fn(|_| NttPoly(random.coefficients(Q - 1)));
+        let g: [_; K] = core::array::from_fn(|_| NttPoly(random.coefficients(5 * Q)));
         let mut gg = [const { NttPoly::ZERO }; K];
         for l in 0..K {
-            let mut other = NttPoly::ZERO;
-            a.times_gammas(&g[l], &mut gg[l]);
-            b.times_gammas(&g[l], &mut other);
-            assert!(gg[l].0 == other.0, "times_gammas, round {round}");
+            b.times_gammas(&g[l], &mut gg[l]);
         }
         let (mut x, mut y) = (NttPoly::ZERO, NttPoly::ZERO);
         a.dot(f.each_ref(), &g, &gg, &mut x);
         b.dot(f.each_ref(), &g, &gg, &mut y);
-        assert!(x.0 == y.0, "dot of {K}, round {round}");
+        assert!(x.0 == y.0, "dot of {K}: {:?} {:?}", f.each_ref().map(|f| f.0), g.map(|g| g.0));
     }
 
-    fn check_elementwise<A: Backend, B: Backend>(a: A, b: B, round: usize) {
-        let e = NttPoly(inputs(round + 1, 5 * (Q - 1)));
-        let (mut x, mut y) = (NttPoly(inputs(round, 8000)), NttPoly(inputs(round, 8000)));
+    fn check_pairs<A: Backend, B: Backend>(a: A, b: B, f: &[i16; N], random: &mut Random) {
+        let e = NttPoly(random.coefficients(5 * Q));
+        let (mut x, mut y) = (NttPoly(*f), NttPoly(*f));
         a.finish_row(&mut x, &e);
         b.finish_row(&mut y, &e);
-        assert!(x.0 == y.0, "finish_row, round {round}");
+        assert!(x.0 == y.0, "finish_row of {f:?} {:?}", e.0);
 
-        let g = Poly(inputs(round + 1, 2 * Q));
-        let (mut x, mut y) = (Poly(inputs(round, 2 * Q)), Poly(inputs(round, 2 * Q)));
+        let g = Poly(random.coefficients(i16::MAX));
+        let (mut x, mut y) = (Poly(*f), Poly(*f));
         a.add(&mut x, &g);
         b.add(&mut y, &g);
-        assert!(x.0 == y.0, "add, round {round}");
-        a.subtract_from(&mut x, &e_as_poly(&e));
-        b.subtract_from(&mut y, &e_as_poly(&e));
-        assert!(x.0 == y.0, "subtract_from, round {round}");
+        assert!(x.0 == y.0, "add of {f:?} {:?}", g.0);
+        a.subtract_from(&mut x, &g);
+        b.subtract_from(&mut y, &g);
+        assert!(x.0 == y.0, "subtract_from of {f:?} {:?}", g.0);
+    }
 
-        let (mut x, mut y) = (inputs(round, i16::MAX), inputs(round, i16::MAX));
+    fn check_single<A: Backend, B: Backend>(a: A, b: B, f: &[i16; N]) {
+        let (mut x, mut y) = (NttPoly::ZERO, NttPoly::ZERO);
+        a.times_gammas(&NttPoly(*f), &mut x);
+        b.times_gammas(&NttPoly(*f), &mut y);
+        assert!(x.0 == y.0, "times_gammas of {f:?}");
+
+        let (mut x, mut y) = (*f, *f);
         a.make_canonical(&mut x);
         b.make_canonical(&mut y);
-        assert!(x == y, "make_canonical, round {round}");
+        assert!(x == y, "make_canonical of {f:?}");
     }
 
-    fn e_as_poly(e: &NttPoly) -> Poly {
-        Poly(e.0.map(|x| x % (HALF_Q as i16)))
+    /// Every coefficient with every value that it may have, alone: for each one the whole way through the
+    /// layers.
+    fn check_single_coefficients<A: Backend, B: Backend>(a: A, b: B) {
+        for i in 0..N {
+            let mut f = [0; N];
+            for x in -Q..=Q {
+                f[i] = x;
+                check_transform(a, b, &f);
+            }
+            for x in (-DOT_BOUND..=DOT_BOUND).step_by(3) {
+                f[i] = x;
+                check_inverse(a, b, &f);
+            }
+        }
     }
 
-    fn check<A: Backend>(a: A) {
-        for round in 0..2000 {
-            keccak::dispatch!(Level::portable(), b => {
-                check_transforms(a, b, round);
-                check_dot::<A, _, 2>(a, b, round);
-                check_dot::<A, _, 3>(a, b, round);
-                check_dot::<A, _, 4>(a, b, round);
-                check_elementwise(a, b, round);
+    fn check<A: Backend, B: Backend>(a: A, b: B) {
+        let mut random = Random(1);
+        // Every i16 at every position.
+        for start in 0..=u16::MAX {
+            let f = core::array::from_fn(|i| {
+                start.wrapping_add(12345u16.wrapping_mul(i as u16)) as i16
             });
+            check_single(a, b, &f);
+            check_pairs(a, b, &f, &mut random);
+        }
+        check_single_coefficients(a, b);
+        for _ in 0..rounds(20_000) {
+            check_transform(a, b, &random.coefficients(Q));
+            check_inverse(a, b, &random.coefficients(DOT_BOUND));
+            check_dot::<A, B, 2>(a, b, &mut random);
+            check_dot::<A, B, 3>(a, b, &mut random);
+            check_dot::<A, B, 4>(a, b, &mut random);
         }
     }
 
     #[test]
     fn avx2_kernels_equal_the_portable_ones() {
         match Avx2::get() {
-            Some(a) => check(a),
+            Some(a) => keccak::dispatch!(Level::portable(), b => check(a, b)),
             None => std::println!("skipped: no AVX2 here"),
         }
     }
@@ -317,7 +366,7 @@ mod tests {
     #[test]
     fn avx512_kernels_equal_the_portable_ones() {
         match Avx512::get() {
-            Some(a) => check(a),
+            Some(a) => keccak::dispatch!(Level::portable(), b => check(a, b)),
             None => std::println!("skipped: no AVX-512 here"),
         }
     }

@@ -7,7 +7,7 @@
 use crate::{
     constants::HALF_Q,
     params::{N, Q},
-    poly::{NttPoly, Poly, canonical},
+    poly::{NttPoly, Poly, Vector as _},
 };
 
 /// round(2^D x / q) mod 2^D, for x in \[0, q).
@@ -61,7 +61,7 @@ fn decode<const D: usize>(bytes: &[u8], f: &mut [i16; N], map: impl Fn(u16) -> i
 /// Compress_D, then ByteEncode_D. Any representatives.
 #[inline(always)]
 pub(crate) fn compress_and_encode<const D: usize>(f: &Poly, out: &mut [u8]) {
-    encode::<D>(&f.0, out, |x| compress::<D>(canonical(x)));
+    encode::<D>(&f.0, out, |x| compress::<D>(x.canonical()));
 }
 
 /// ByteDecode_D, then Decompress_D. Results in \[0, q).
@@ -96,6 +96,7 @@ mod tests {
         for y in 0..power {
             let expected = (2 * q * y + power) / (2 * power);
             assert_eq!(decompress::<D>(y as u16) as u32, expected, "decompress {y} from {D} bits");
+            assert!(expected < q);
             assert_eq!(u32::from(compress::<D>(decompress::<D>(y as u16))), y, "{y} at {D} bits");
         }
     }
@@ -107,6 +108,33 @@ mod tests {
         check_compression::<5>();
         check_compression::<10>();
         check_compression::<11>();
+    }
+
+    fn check_representatives<const D: usize>() {
+        for start in (i16::MIN..=i16::MAX).step_by(N) {
+            let f = Poly(core::array::from_fn(|i| start + i as i16));
+            let (mut bytes, mut expected) = ([0; 32 * 11], [0; 32 * 11]);
+            compress_and_encode::<D>(&f, &mut bytes[..32 * D]);
+            for i in 0..N {
+                let x = i32::from(f.0[i]).rem_euclid(i32::from(Q)) as usize;
+                // Rounded exactly; q is odd, so that nothing lies halfway.
+                let value = ((x << (D + 1)) + Q as usize) / (2 * Q as usize) % (1 << D);
+                for bit in 0..D {
+                    expected[(D * i + bit) / 8] |=
+                        ((value >> bit & 1) as u8) << ((D * i + bit) % 8);
+                }
+            }
+            assert_eq!(bytes, expected, "d = {D}, from {start}");
+        }
+    }
+
+    #[test]
+    fn compression_over_all_representatives() {
+        check_representatives::<1>();
+        check_representatives::<4>();
+        check_representatives::<5>();
+        check_representatives::<10>();
+        check_representatives::<11>();
     }
 
     /// Every value of D bits at every place of a group of eight, against one bit at a time.
@@ -130,6 +158,9 @@ mod tests {
             let mut decoded = [0; N];
             decode::<D>(bytes, &mut decoded, |y| y as i16);
             assert_eq!(decoded, f, "d = {D}");
+            let mut decompressed = Poly([-1; N]);
+            decode_and_decompress::<D>(bytes, &mut decompressed);
+            assert_eq!(decompressed.0, f.map(|y| decompress::<D>(y as u16)), "d = {D}");
         }
     }
 
@@ -154,6 +185,20 @@ mod tests {
                 let mut decoded = NttPoly::ZERO;
                 assert_eq!(decode_12(&bytes, &mut decoded), value < Q, "{value} at {position}");
                 assert_eq!(decoded.0, f.0);
+            }
+        }
+    }
+
+    /// Two do not make up for each other.
+    #[test]
+    fn range_check_with_several_values_too_large() {
+        for first in 0..N {
+            for second in first + 1..N {
+                let mut f = NttPoly::ZERO;
+                (f.0[first], f.0[second]) = (Q, 4095);
+                let mut bytes = [0; 384];
+                encode_12(&f, &mut bytes);
+                assert!(!decode_12(&bytes, &mut f), "{first} and {second}");
             }
         }
     }

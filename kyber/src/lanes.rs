@@ -8,7 +8,7 @@
 use crate::{
     constants::{LaneFactors, Q_INVERSE, layer_zetas},
     params::{N, Q},
-    poly::{NttPoly, Poly, Row, forward_layers, inverse_layers, multiply_lanes, reduce},
+    poly::{Row, forward_layers, inverse_layers, multiply_lanes},
 };
 
 /// A [`Row`] of 16 or more coefficients, with what the last layers of the NTT and products need.
@@ -59,10 +59,10 @@ pub(crate) trait Lanes<B>: Row<B> {
 #[inline(always)]
 pub(crate) fn ntt_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
     b: B,
-    f: &Poly,
-    out: &mut NttPoly,
+    f: &[V::Coefficient; N],
+    out: &mut [V::Coefficient; N],
 ) {
-    let mut rows = load::<B, V, ROWS>(b, &f.0);
+    let mut rows = load::<B, V, ROWS>(b, f);
     forward_layers::<V, LANES>(&mut rows);
     for pair in 0..ROWS >> 1 {
         let (mut x, mut y) = (rows[2 * pair], rows[2 * pair + 1]);
@@ -74,15 +74,15 @@ pub(crate) fn ntt_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: us
         (x, y) = forward_lanes::<B, V, 2>(b, pair, x, y);
         (rows[2 * pair], rows[2 * pair + 1]) = V::gather(x, y);
     }
-    store(&rows, &mut out.0);
+    store(&rows, out);
 }
 
 #[inline(always)]
 fn forward_lanes<B: Copy, V: Lanes<B>, const LEN: usize>(b: B, pair: usize, x: V, y: V) -> (V, V) {
     let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
     let (x, y) = V::exchange::<LEN>(x, y);
-    let zeta = V::load(b, &zetas.forward[pair].value);
-    let product = multiply_lanes(y, zeta, V::load(b, &zetas.forward[pair].times_q_inverse));
+    let zeta = V::constants(b, &zetas.forward[pair].value);
+    let product = multiply_lanes(y, zeta, V::constants(b, &zetas.forward[pair].times_q_inverse));
     (x.add(product), x.sub(product))
 }
 
@@ -90,10 +90,10 @@ fn forward_lanes<B: Copy, V: Lanes<B>, const LEN: usize>(b: B, pair: usize, x: V
 #[inline(always)]
 pub(crate) fn ntt_inverse_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const ROWS: usize>(
     b: B,
-    f: &NttPoly,
-    out: &mut Poly,
+    f: &[V::Coefficient; N],
+    out: &mut [V::Coefficient; N],
 ) {
-    let mut rows = load::<B, V, ROWS>(b, &f.0);
+    let mut rows = load::<B, V, ROWS>(b, f);
     for pair in 0..ROWS >> 1 {
         let (mut x, mut y) = V::scatter(rows[2 * pair], rows[2 * pair + 1]);
         (x, y) = inverse_lanes::<B, V, 2, true>(b, pair, x, y);
@@ -105,7 +105,7 @@ pub(crate) fn ntt_inverse_lanes<B: Copy, V: Lanes<B>, const LANES: usize, const 
         (rows[2 * pair], rows[2 * pair + 1]) = (x, y);
     }
     inverse_layers::<V, LANES>(&mut rows);
-    store(&rows, &mut out.0);
+    store(&rows, out);
 }
 
 #[inline(always)]
@@ -117,14 +117,14 @@ fn inverse_lanes<B: Copy, V: Lanes<B>, const LEN: usize, const REDUCE: bool>(
 ) -> (V, V) {
     let zetas = &V::lane_zetas()[const { LEN.trailing_zeros() as usize - 1 }];
     let sum = x.add(y);
-    let zeta = V::load(b, &zetas.inverse[pair].value);
-    let times_q_inverse = V::load(b, &zetas.inverse[pair].times_q_inverse);
+    let zeta = V::constants(b, &zetas.inverse[pair].value);
+    let times_q_inverse = V::constants(b, &zetas.inverse[pair].times_q_inverse);
     let product = multiply_lanes(y.sub(x), zeta, times_q_inverse);
-    V::exchange::<LEN>(if REDUCE { reduce(sum) } else { sum }, product)
+    V::exchange::<LEN>(if REDUCE { sum.reduce() } else { sum }, product)
 }
 
 #[inline(always)]
-fn load<B: Copy, V: Row<B>, const ROWS: usize>(b: B, f: &[i16; N]) -> [V; ROWS] {
+fn load<B: Copy, V: Row<B>, const ROWS: usize>(b: B, f: &[V::Coefficient; N]) -> [V; ROWS] {
     let mut rows = [V::load(b, f); ROWS];
     for i in 0..ROWS {
         rows[i] = V::load(b, &f[V::LANES * i..]);
@@ -133,7 +133,7 @@ fn load<B: Copy, V: Row<B>, const ROWS: usize>(b: B, f: &[i16; N]) -> [V; ROWS] 
 }
 
 #[inline(always)]
-fn store<B: Copy, V: Row<B>, const ROWS: usize>(rows: &[V; ROWS], f: &mut [i16; N]) {
+fn store<B: Copy, V: Row<B>, const ROWS: usize>(rows: &[V; ROWS], f: &mut [V::Coefficient; N]) {
     for i in 0..ROWS {
         rows[i].store(&mut f[V::LANES * i..]);
     }
@@ -141,16 +141,16 @@ fn store<B: Copy, V: Row<B>, const ROWS: usize>(rows: &[V; ROWS], f: &mut [i16; 
 
 /// [`dot`] over rows of several coefficients, with the same bounds.
 #[inline(always)]
-pub(crate) fn dot_lanes<B: Copy, V: Lanes<B>, const K: usize>(
+pub(crate) fn dot_lanes<B: Copy, V: Lanes<B>, P: AsRef<[V::Coefficient; N]>, const K: usize>(
     b: B,
-    f: [&NttPoly; K],
-    g: &[NttPoly; K],
-    gg: &[NttPoly; K],
-    out: &mut NttPoly,
+    f: [&P; K],
+    g: &[P; K],
+    gg: &[P; K],
+    out: &mut [V::Coefficient; N],
 ) {
     let mut at = 0;
     while at < N {
-        let row = |f: &NttPoly| V::load(b, &f.0[at..]);
+        let row = |f: &P| V::load(b, &f.as_ref()[at..]);
         let mut even = row(f[0]).multiply_pairs(row(&gg[0]));
         let mut odd = row(f[0]).multiply_pairs(row(&g[0]).swap_pairs());
         for l in 1..K {
@@ -160,7 +160,7 @@ pub(crate) fn dot_lanes<B: Copy, V: Lanes<B>, const K: usize>(
         // As montgomery_reduce does: the low halves cancel.
         let (low, high) = V::halves(even, odd);
         let quotient = low.mul_low(low.splat(Q_INVERSE));
-        high.sub(quotient.mul_high(low.splat(Q))).store(&mut out.0[at..]);
+        high.sub(quotient.mul_high(low.splat(Q))).store(&mut out[at..]);
         at += V::LANES;
     }
 }

@@ -77,10 +77,13 @@ mod hash;
 pub mod hazmat;
 mod k_pke;
 mod kem;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", test))]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
 mod params;
 mod poly;
+#[cfg(test)]
+mod range;
 mod sample;
 mod schedule;
 mod self_test;

@@ -4,7 +4,10 @@
 //! the bound that it needs and gives. Written over [`Vector`], of which `i16` itself is the portable
 //! one: the loops are those that compilers turn into vector code by themselves. Products are
 //! Montgomery products, a b R^-1 mod q with R = 2^16. All values may be secret.
-//! Tests: every leaf over its whole domain, the transforms against schoolbook multiplication.
+//! Tests: every leaf over its whole domain, the transforms against schoolbook multiplication; the bounds
+//! for all inputs in `range`.
+
+use core::ops::{Add, Sub};
 
 use crate::{
     constants::{
@@ -32,6 +35,13 @@ impl NttPoly {
     pub(crate) const ZERO: Self = Self([0; N]);
 }
 
+impl AsRef<[i16; N]> for NttPoly {
+    #[inline(always)]
+    fn as_ref(&self) -> &[i16; N] {
+        &self.0
+    }
+}
+
 impl subtle::ConstantTimeEq for NttPoly {
     /// Whether all representatives are equal.
     fn ct_eq(&self, other: &Self) -> subtle::Choice {
@@ -53,14 +63,41 @@ pub(crate) trait Vector: Copy {
     /// Arithmetic shift.
     fn shift_right<const BY: i32>(self) -> Self;
     fn and(self, other: Self) -> Self;
+
+    /// The representative in \[-q/2, q/2\], for every i16 (Barrett).
+    #[inline(always)]
+    fn reduce(self) -> Self {
+        let rounded =
+            self.mul_high(self.splat(BARRETT_FACTOR)).add(self.splat(1 << 9)).shift_right::<10>();
+        self.sub(rounded.mul_low(self.splat(Q)))
+    }
+    /// The representative in \[0, q), for every i16.
+    #[inline(always)]
+    fn canonical(self) -> Self {
+        let centred = self.reduce();
+        centred.add(centred.shift_right::<15>().and(self.splat(Q)))
+    }
 }
 
 /// A [`Vector`] of `LANES` coefficients that lie beside each other in memory, on a backend `B`.
 pub(crate) trait Row<B>: Vector {
+    /// What memory holds: `i16`, or what a test makes of it.
+    type Coefficient;
     const LANES: usize;
     /// Reads the first `LANES` coefficients.
-    fn load(b: B, f: &[i16]) -> Self;
-    fn store(self, f: &mut [i16]);
+    fn load(b: B, f: &[Self::Coefficient]) -> Self;
+    /// Reads the first `LANES` constants of a table.
+    fn constants(b: B, c: &[i16]) -> Self;
+    fn store(self, f: &mut [Self::Coefficient]);
+}
+
+/// A single coefficient, with products of full width.
+pub(crate) trait Coefficient: Vector {
+    /// Its sums and differences must not overflow.
+    type Wide: Copy + Default + Add<Output = Self::Wide> + Sub<Output = Self::Wide>;
+    fn times(self, other: Self) -> Self::Wide;
+    /// Low and high half.
+    fn halves(wide: Self::Wide) -> (Self, Self);
 }
 
 impl Vector for i16 {
@@ -94,6 +131,18 @@ impl Vector for i16 {
     }
 }
 
+impl Coefficient for i16 {
+    type Wide = i32;
+    #[inline(always)]
+    fn times(self, other: Self) -> i32 {
+        i32::from(self) * i32::from(other)
+    }
+    #[inline(always)]
+    fn halves(wide: i32) -> (Self, Self) {
+        (wide as i16, (wide >> 16) as i16)
+    }
+}
+
 /// a c mod q; |result| <= |a| / 39 + q / 2, so below q for every i16.
 #[inline(always)]
 fn multiply<V: Vector>(a: V, c: Factor) -> V {
@@ -104,20 +153,6 @@ fn multiply<V: Vector>(a: V, c: Factor) -> V {
 #[inline(always)]
 pub(crate) fn multiply_lanes<V: Vector>(a: V, value: V, times_q_inverse: V) -> V {
     a.mul_high(value).sub(a.mul_low(times_q_inverse).mul_high(a.splat(Q)))
-}
-
-/// The representative of a in \[-q/2, q/2\], for every i16 (Barrett).
-#[inline(always)]
-pub(crate) fn reduce<V: Vector>(a: V) -> V {
-    let rounded = a.mul_high(a.splat(BARRETT_FACTOR)).add(a.splat(1 << 9)).shift_right::<10>();
-    a.sub(rounded.mul_low(a.splat(Q)))
-}
-
-/// The representative of a in \[0, q), for every i16.
-#[inline(always)]
-pub(crate) fn canonical<V: Vector>(a: V) -> V {
-    let centred = reduce(a);
-    centred.add(centred.shift_right::<15>().and(a.splat(Q)))
 }
 
 /// NTT. |f| <= q gives |result| <= 5q: each of the seven layers adds at most |f| / 39 + q / 2.
@@ -191,7 +226,7 @@ fn inverse_layer<V: Vector, const LEN: usize, const LANES: usize, const REDUCE: 
         for (low, high) in low.iter_mut().zip(high) {
             let difference = high.sub(*low);
             let sum = low.add(*high);
-            *low = if REDUCE { reduce(sum) } else { sum };
+            *low = if REDUCE { sum.reduce() } else { sum };
             *high = multiply(difference, *zeta);
         }
     }
@@ -199,13 +234,17 @@ fn inverse_layer<V: Vector, const LEN: usize, const LANES: usize, const REDUCE: 
 
 /// Odd coefficients times gamma: the second operand of [`dot`]. For every i16; |result| < q.
 #[inline(always)]
-pub(crate) fn times_gammas<B: Copy, V: Row<B>>(b: B, f: &NttPoly, out: &mut NttPoly) {
+pub(crate) fn times_gammas<B: Copy, V: Row<B>>(
+    b: B,
+    f: &[V::Coefficient; N],
+    out: &mut [V::Coefficient; N],
+) {
     let mut at = 0;
     while at < N {
-        let value = V::load(b, &GAMMAS.value[at..]);
-        let times_q_inverse = V::load(b, &GAMMAS.times_q_inverse[at..]);
-        let product = multiply_lanes(V::load(b, &f.0[at..]), value, times_q_inverse);
-        product.store(&mut out.0[at..]);
+        let value = V::constants(b, &GAMMAS.value[at..]);
+        let times_q_inverse = V::constants(b, &GAMMAS.times_q_inverse[at..]);
+        let product = multiply_lanes(V::load(b, &f[at..]), value, times_q_inverse);
+        product.store(&mut out[at..]);
         at += V::LANES;
     }
 }
@@ -218,20 +257,20 @@ const PAIRS: usize = 16;
 ///
 /// |a| < q and |b| <= 5q: the sum of eight products stays below 2^29, and |result| <= 2.6q.
 #[inline(always)]
-pub(crate) fn dot<const K: usize>(
-    a: [&NttPoly; K],
-    b: &[NttPoly; K],
-    gb: &[NttPoly; K],
-    out: &mut [i16; N],
+pub(crate) fn dot<C: Coefficient, P: AsRef<[C; N]>, const K: usize>(
+    a: [&P; K],
+    b: &[P; K],
+    gb: &[P; K],
+    out: &mut [C; N],
 ) {
     for (i, out) in out.as_chunks_mut::<{ 2 * PAIRS }>().0.iter_mut().enumerate() {
-        let (mut even, mut odd) = ([0; PAIRS], [0; PAIRS]);
+        let (mut even, mut odd) = ([C::Wide::default(); PAIRS], [C::Wide::default(); PAIRS]);
         for l in 0..K {
             let (a, b, gb) = (chunk(a[l], i), chunk(&b[l], i), chunk(&gb[l], i));
             for p in 0..PAIRS {
-                let (a0, a1) = (i32::from(a[2 * p]), i32::from(a[2 * p + 1]));
-                even[p] += a0 * i32::from(gb[2 * p]) + a1 * i32::from(gb[2 * p + 1]);
-                odd[p] += a0 * i32::from(b[2 * p + 1]) + a1 * i32::from(b[2 * p]);
+                let (a0, a1) = (a[2 * p], a[2 * p + 1]);
+                even[p] = even[p] + (a0.times(gb[2 * p]) + a1.times(gb[2 * p + 1]));
+                odd[p] = odd[p] + (a0.times(b[2 * p + 1]) + a1.times(b[2 * p]));
             }
         }
         for p in 0..PAIRS {
@@ -243,48 +282,64 @@ pub(crate) fn dot<const K: usize>(
 
 /// The i-th run of the coefficients that [`dot`] takes at a time.
 #[inline(always)]
-fn chunk(f: &NttPoly, i: usize) -> &[i16; 2 * PAIRS] {
-    &f.0.as_chunks().0[i]
+fn chunk<C, P: AsRef<[C; N]>>(f: &P, i: usize) -> &[C; 2 * PAIRS] {
+    &f.as_ref().as_chunks().0[i]
 }
 
 /// a R^-1 mod q; |result| <= |a| / R + q / 2.
 #[inline(always)]
-fn montgomery_reduce(a: i32) -> i16 {
-    let quotient = (a as i16).wrapping_mul(Q_INVERSE);
-    ((a - i32::from(quotient) * i32::from(Q)) >> 16) as i16
+fn montgomery_reduce<C: Coefficient>(a: C::Wide) -> C {
+    let (low, _) = C::halves(a);
+    let quotient = low.mul_low(low.splat(Q_INVERSE));
+    // The low halves cancel.
+    let (_, high) = C::halves(a - quotient.times(low.splat(Q)));
+    high
 }
 
 /// f becomes f R + e in \[0, q): ends a row of t = A s + e. |e| <= 5q.
 #[inline(always)]
-pub(crate) fn finish_row<B: Copy, V: Row<B>>(b: B, f: &mut NttPoly, e: &NttPoly) {
-    zip::<B, V>(b, &mut f.0, &e.0, |x, e| canonical(multiply(x, PRODUCT_SCALE).add(e)));
+pub(crate) fn finish_row<B: Copy, V: Row<B>>(
+    b: B,
+    f: &mut [V::Coefficient; N],
+    e: &[V::Coefficient; N],
+) {
+    zip::<B, V>(b, f, e, |x, e| multiply(x, PRODUCT_SCALE).add(e).canonical());
 }
 
 /// f += g. |f|, |g| <= 2q.
 #[inline(always)]
-pub(crate) fn add<B: Copy, V: Row<B>>(b: B, f: &mut Poly, g: &Poly) {
-    zip::<B, V>(b, &mut f.0, &g.0, Vector::add);
+pub(crate) fn add<B: Copy, V: Row<B>>(b: B, f: &mut [V::Coefficient; N], g: &[V::Coefficient; N]) {
+    zip::<B, V>(b, f, g, Vector::add);
 }
 
 /// f becomes g - f. |f|, |g| <= 2q.
 #[inline(always)]
-pub(crate) fn subtract_from<B: Copy, V: Row<B>>(b: B, f: &mut Poly, g: &Poly) {
-    zip::<B, V>(b, &mut f.0, &g.0, |x, y| y.sub(x));
+pub(crate) fn subtract_from<B: Copy, V: Row<B>>(
+    b: B,
+    f: &mut [V::Coefficient; N],
+    g: &[V::Coefficient; N],
+) {
+    zip::<B, V>(b, f, g, |x, y| y.sub(x));
 }
 
 /// All coefficients into \[0, q).
 #[inline(always)]
-pub(crate) fn make_canonical<B: Copy, V: Row<B>>(b: B, f: &mut [i16; N]) {
+pub(crate) fn make_canonical<B: Copy, V: Row<B>>(b: B, f: &mut [V::Coefficient; N]) {
     let mut at = 0;
     while at < N {
-        canonical(V::load(b, &f[at..])).store(&mut f[at..]);
+        V::load(b, &f[at..]).canonical().store(&mut f[at..]);
         at += V::LANES;
     }
 }
 
 /// f becomes `op` of f and g.
 #[inline(always)]
-fn zip<B: Copy, V: Row<B>>(b: B, f: &mut [i16; N], g: &[i16; N], op: impl Fn(V, V) -> V) {
+fn zip<B: Copy, V: Row<B>>(
+    b: B,
+    f: &mut [V::Coefficient; N],
+    g: &[V::Coefficient; N],
+    op: impl Fn(V, V) -> V,
+) {
     let mut at = 0;
     while at < N {
         op(V::load(b, &f[at..]), V::load(b, &g[at..])).store(&mut f[at..]);
@@ -294,6 +349,8 @@ fn zip<B: Copy, V: Row<B>>(b: B, f: &mut [i16; N], g: &[i16; N], op: impl Fn(V, 
 
 #[cfg(test)]
 mod tests {
+    use subtle::ConstantTimeEq as _;
+
     use super::*;
     use crate::constants::{R, power};
 
@@ -341,12 +398,28 @@ mod tests {
         }
     }
 
+    /// One bit at every position, and two of the same.
+    #[test]
+    fn equality_sees_every_bit() {
+        let f = NttPoly(sequence(3, Q));
+        assert!(bool::from(f.ct_eq(&f)));
+        for bit in 0..16 {
+            for i in 0..N {
+                let mut g = f.clone();
+                g.0[i] ^= 1 << bit;
+                assert!(!bool::from(f.ct_eq(&g)), "bit {bit} of {i}");
+                g.0[(i + 1) % N] ^= 1 << bit;
+                assert!(!bool::from(f.ct_eq(&g)), "bit {bit} of {i} and the next");
+            }
+        }
+    }
+
     #[test]
     fn reductions_over_all_values() {
         for a in i16::MIN..=i16::MAX {
-            let centred = reduce(a);
+            let centred = a.reduce();
             assert!((-Q / 2..=Q / 2).contains(&centred) && residue(centred) == residue(a), "{a}");
-            assert_eq!(i64::from(canonical(a)), residue(a));
+            assert_eq!(i64::from(a.canonical()), residue(a));
         }
     }
 
@@ -354,7 +427,7 @@ mod tests {
     #[test]
     fn montgomery_reduction() {
         let check = |a: i32| {
-            let result = i64::from(montgomery_reduce(a));
+            let result = i64::from(montgomery_reduce::<i16>(a));
             assert_eq!(residue(result << 16), residue(a), "{a}");
             assert!(result.abs() <= i64::from(a).abs() / 65536 + i64::from(Q) / 2 + 1, "{a}");
         };
@@ -377,7 +450,7 @@ mod tests {
             let mut t = f;
             ntt(&mut t);
             assert!(t.iter().all(|x| x.abs() <= 5 * Q));
-            t.iter_mut().for_each(|x| *x = reduce(*x));
+            t.iter_mut().for_each(|x| *x = x.reduce());
             ntt_inverse(&mut t);
             for i in 0..N {
                 // ntt_inverse gives the R-fold.
@@ -397,7 +470,7 @@ mod tests {
         });
         let gb = b.each_ref().map(|b| {
             let mut g = NttPoly::ZERO;
-            times_gammas::<(), i16>((), b, &mut g);
+            times_gammas::<(), i16>((), &b.0, &mut g.0);
             g
         });
         let mut product = NttPoly::ZERO;
@@ -431,7 +504,7 @@ mod tests {
         let f = sequence(1, 26 * (Q / 10));
         let e = sequence(2, 5 * (Q - 1));
         let mut row = NttPoly(f);
-        finish_row::<(), i16>((), &mut row, &NttPoly(e));
+        finish_row::<(), i16>((), &mut row.0, &e);
         for i in 0..N {
             let expected = residue(i64::from(f[i]) * i64::from(R) + i64::from(e[i]));
             assert_eq!(i64::from(row.0[i]), expected);

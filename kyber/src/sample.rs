@@ -113,4 +113,18 @@ mod tests {
         let mut out = [0; N];
         assert_eq!(accept_vartime(&[0; ENTRY_BYTES], &mut out, 0), N);
     }
+
+    /// q - 1, q and q + 1 after every count: the last three coefficients are taken one at a time.
+    #[test]
+    fn accepts_below_q_up_to_the_last_coefficient() {
+        for count in 0..N {
+            for value in [Q - 1, Q, Q + 1] {
+                let mut bytes = [0xff; 6];
+                (bytes[0], bytes[1]) = (value as u8, 0xf0 | (value >> 8) as u8);
+                let mut out = [-1; N];
+                let found = accept_vartime(&bytes, &mut out, count);
+                assert_eq!(found, count + usize::from(value < Q), "{value} after {count}");
+            }
+        }
+    }
 }

@@ -30,7 +30,7 @@ impl Backend for Avx2 {
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || lanes::ntt_lanes::<Self, I16x16, 16, 16>(self, f, out),
+            || lanes::ntt_lanes::<Self, I16x16, 16, 16>(self, &f.0, &mut out.0),
         );
     }
 
@@ -38,7 +38,7 @@ impl Backend for Avx2 {
     fn ntt_inverse(self, f: &NttPoly, out: &mut Poly) {
         self.vectorize(
             #[inline(always)]
-            || lanes::ntt_inverse_lanes::<Self, I16x16, 16, 16>(self, f, out),
+            || lanes::ntt_inverse_lanes::<Self, I16x16, 16, 16>(self, &f.0, &mut out.0),
         );
     }
 
@@ -52,7 +52,7 @@ impl Backend for Avx2 {
     ) {
         self.vectorize(
             #[inline(always)]
-            || lanes::dot_lanes::<Self, I16x16, K>(self, a, b, gb, out),
+            || lanes::dot_lanes::<Self, I16x16, NttPoly, K>(self, a, b, gb, &mut out.0),
         );
     }
 }
@@ -102,12 +102,17 @@ impl Vector for I16x16 {
 }
 
 impl Row<Avx2> for I16x16 {
+    type Coefficient = i16;
     const LANES: usize = 16;
     #[inline(always)]
     fn load(_: Avx2, f: &[i16]) -> Self {
         let f: &[i16; 16] = f.first_chunk().expect("a whole row");
         // SAFETY: the token proves AVX2; the array has 32 bytes.
         Self(unsafe { _mm256_loadu_si256(f.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    fn constants(b: Avx2, c: &[i16]) -> Self {
+        Self::load(b, c)
     }
     #[inline(always)]
     fn store(self, f: &mut [i16]) {

@@ -31,7 +31,7 @@ impl Backend for Avx512 {
     fn ntt(self, f: &Poly, out: &mut NttPoly) {
         self.vectorize(
             #[inline(always)]
-            || lanes::ntt_lanes::<Self, I16x32, 32, 8>(self, f, out),
+            || lanes::ntt_lanes::<Self, I16x32, 32, 8>(self, &f.0, &mut out.0),
         );
     }
 
@@ -39,7 +39,7 @@ impl Backend for Avx512 {
     fn ntt_inverse(self, f: &NttPoly, out: &mut Poly) {
         self.vectorize(
             #[inline(always)]
-            || lanes::ntt_inverse_lanes::<Self, I16x32, 32, 8>(self, f, out),
+            || lanes::ntt_inverse_lanes::<Self, I16x32, 32, 8>(self, &f.0, &mut out.0),
         );
     }
 
@@ -53,7 +53,7 @@ impl Backend for Avx512 {
     ) {
         self.vectorize(
             #[inline(always)]
-            || lanes::dot_lanes::<Self, I16x32, K>(self, a, b, gb, out),
+            || lanes::dot_lanes::<Self, I16x32, NttPoly, K>(self, a, b, gb, &mut out.0),
         );
     }
 }
@@ -131,12 +131,17 @@ impl Vector for I16x32 {
 }
 
 impl Row<Avx512> for I16x32 {
+    type Coefficient = i16;
     const LANES: usize = 32;
     #[inline(always)]
     fn load(_: Avx512, f: &[i16]) -> Self {
         let f: &[i16; 32] = f.first_chunk().expect("a whole row");
         // SAFETY: the token proves AVX-512; the array has 64 bytes.
         Self(unsafe { _mm512_loadu_si512(f.as_ptr().cast()) })
+    }
+    #[inline(always)]
+    fn constants(b: Avx512, c: &[i16]) -> Self {
+        Self::load(b, c)
     }
     #[inline(always)]
     fn store(self, f: &mut [i16]) {

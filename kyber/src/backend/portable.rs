@@ -10,10 +10,15 @@ impl<F: Form> Backend for Scalar<F> {
 }
 
 impl<B: Copy> Row<B> for i16 {
+    type Coefficient = i16;
     const LANES: usize = 1;
     #[inline(always)]
     fn load(_: B, f: &[i16]) -> Self {
         f[0]
+    }
+    #[inline(always)]
+    fn constants(_: B, c: &[i16]) -> Self {
+        c[0]
     }
     #[inline(always)]
     fn store(self, f: &mut [i16]) {

@@ -852,6 +852,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        backend::tests::rounds,
         encode,
         poly::{NttPoly, Poly},
         sample,
@@ -1048,7 +1049,7 @@ mod tests {
             return;
         }
         let mut random = Bits(1);
-        for _ in 0..10_000 {
+        for _ in 0..rounds(10_000) {
             let mut bytes = [0; 504];
             bytes.fill_with(|| random.below(256) as u8);
             check_accept(&bytes);

@@ -602,6 +602,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        backend::tests::rounds,
         encode,
         poly::{NttPoly, Poly},
         sample,
@@ -766,7 +767,7 @@ mod tests {
             return;
         }
         let mut next = sequence();
-        for round in 0..10_000 {
+        for round in 0..rounds(10_000) {
             // From the probabilities of SHAKE's output to mostly rejected.
             let candidates: [usize; 336] = core::array::from_fn(|_| {
                 let value = next() & 0xfff;
