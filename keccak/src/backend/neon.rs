@@ -76,6 +76,8 @@ impl Backend for Neon {
 
 impl Sealed for NeonSha3 {}
 
+/// In place: the 25 lanes and theta's five fit the 32 registers, and there are no exclusive ors left to save
+/// by other forms (`.ci/instructions` counts both).
 impl Backend for NeonSha3 {
     type One = U64x2<1>;
     type Four = U64x2<2>;
@@ -93,12 +95,12 @@ impl Backend for NeonSha3 {
 
     #[inline(always)]
     fn permute_one(self, state: &mut [U64x2<1>; LANES], rounds: usize) {
-        permutation::planes(self, state, rounds);
+        permutation::unrolled(self, state, rounds);
     }
 
     #[inline(always)]
     fn permute_four(self, state: &mut [U64x2<2>; LANES], rounds: usize) {
-        permutation::planes(self, state, rounds);
+        permutation::unrolled(self, state, rounds);
     }
 
     #[inline(always)]
@@ -110,13 +112,13 @@ impl Backend for NeonSha3 {
 /// One pair after the other: two at once do not fit the registers.
 #[allow(clippy::needless_range_loop)] // indexed: see `sponge`
 #[inline(always)]
-fn permute_pairs<B: Copy, L: Lanes<B>>(b: B, state: &mut [[L; 2]; LANES], rounds: usize) {
+fn permute_pairs<B: Backend>(b: B, state: &mut [[B::Four; 2]; LANES], rounds: usize) {
     for pair in 0..2 {
         let mut lanes = [state[0][pair]; LANES];
         for i in 0..LANES {
             lanes[i] = state[i][pair];
         }
-        permutation::planes(b, &mut lanes, rounds);
+        b.permute_four(&mut lanes, rounds);
         for i in 0..LANES {
             state[i][pair] = lanes[i];
         }
@@ -160,7 +162,6 @@ impl<B: Copy, L: Lanes<B>> Lanes<B> for [L; 2] {
 pub struct U64x2<const COUNT: usize>(uint64x2_t);
 
 impl<const COUNT: usize> Lane for U64x2<COUNT> {
-    const FRESH_PARITIES: bool = true;
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         // SAFETY: NEON is part of the target.
