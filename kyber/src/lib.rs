@@ -77,7 +77,11 @@ mod hash;
 pub mod hazmat;
 mod k_pke;
 mod kem;
-#[cfg(any(target_arch = "x86_64", test))]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    test
+))]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
 mod params;
