@@ -272,23 +272,28 @@ static CHOICES: Choices = {
 /// What `out` holds after them is unspecified. Public: addresses and time depend on the values.
 #[inline(always)]
 pub(super) fn accept_vartime(bytes: &[u8; ENTRY_BYTES], out: &mut [i16; N]) -> usize {
-    const BIT: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+    /// Of the accepted ones: their mask in the low byte of the sum, their number in the high byte.
+    const WEIGHTS: [u16; 8] = [0x101, 0x102, 0x104, 0x108, 0x110, 0x120, 0x140, 0x180];
     let (mut i, mut count) = (0, 0);
-    while let (true, Some(place)) = (12 * i < ENTRY_BYTES, out[count..].first_chunk_mut::<8>()) {
-        let v = values_12(bytes, i);
+    // Sixteen bytes, of which the first twelve are a run.
+    while let (Some(sixteen), Some(place)) =
+        (bytes[12 * i..].first_chunk::<16>(), out[count..].first_chunk_mut::<8>())
+    {
+        let v = values_12(sixteen, 0);
         // SAFETY: NEON is part of the target; arrays have 16 bytes.
-        let mask = unsafe {
+        let number = unsafe {
             let below = vcgtq_s16(vdupq_n_s16(Q), v);
-            let mask = vaddvq_u16(vandq_u16(below, vld1q_u16(BIT.as_ptr())));
-            let choice = load_bytes(&CHOICES.0[usize::from(mask as u8)]);
+            let sum = vaddvq_u16(vandq_u16(below, vld1q_u16(WEIGHTS.as_ptr())));
+            let [mask, number] = sum.to_le_bytes();
+            let choice = load_bytes(&CHOICES.0[usize::from(mask)]);
             let chosen = vqtbl1q_u8(vreinterpretq_u8_s16(v), choice);
             vst1q_s16(place.as_mut_ptr(), vreinterpretq_s16_u8(chosen));
-            mask
+            number
         };
-        count += mask.count_ones() as usize;
+        count += usize::from(number);
         i += 1;
     }
-    // The last few places, one by one.
+    // The last few places, or the last run, one by one.
     sample::accept_vartime(&bytes[12 * i..], out, count)
 }
 
