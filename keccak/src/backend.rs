@@ -32,11 +32,11 @@ use crate::{
     sponge::State,
 };
 
-/// The fastest portable form for the target's pointer width.
-#[cfg(not(target_pointer_width = "32"))]
+/// The fastest portable form for the target's words. WebAssembly has 32-bit pointers and 64-bit words.
+#[cfg(any(not(target_pointer_width = "32"), target_family = "wasm"))]
 pub type Portable = Scalar<Planes>;
-/// The fastest portable form for the target's pointer width.
-#[cfg(target_pointer_width = "32")]
+/// The fastest portable form for the target's words.
+#[cfg(all(target_pointer_width = "32", not(target_family = "wasm")))]
 pub type Portable = Scalar<Interleaved>;
 
 /// What the permutation needs of a lane, or of the lanes of several messages side by side.
