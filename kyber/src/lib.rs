@@ -52,8 +52,8 @@
 //! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{accept_vartime, sample_poly_cbd}`, `schedule` |
 //! | algorithms 5, 6, ByteEncode and ByteDecode; Compress, Decompress | `encode` |
 //!
-//! Features, all off by default: `getrandom`, and `hazmat` (encapsulation with given randomness,
-//! backends by name).
+//! Features, all off by default: `getrandom`, `hazmat` (encapsulation with given randomness, backends
+//! by name), and `std` (finds the SHA3 instructions of AArch64, for use by name).
 
 #![no_std]
 // Division takes a time that depends on its operands; constants are computed before there are secrets.
