@@ -11,6 +11,8 @@ mod avx2;
 mod avx512;
 mod complemented;
 mod interleaved;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -19,6 +21,8 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use complemented::Complemented;
 pub use interleaved::U32x2;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+pub use neon::{Neon, NeonSha3};
 pub use scalar::{Form, Interleaved, Planes, Scalar};
 #[cfg(feature = "hazmat")]
 pub use scalar::{Rolled, RolledOpaque, Unrolled};
@@ -28,11 +32,11 @@ use crate::{
     sponge::State,
 };
 
-/// The fastest portable form for the target's pointer width.
-#[cfg(not(target_pointer_width = "32"))]
+/// The fastest portable form for the target's words. WebAssembly has 32-bit pointers and 64-bit words.
+#[cfg(any(not(target_pointer_width = "32"), target_family = "wasm"))]
 pub type Portable = Scalar<Planes>;
-/// The fastest portable form for the target's pointer width.
-#[cfg(target_pointer_width = "32")]
+/// The fastest portable form for the target's words.
+#[cfg(all(target_pointer_width = "32", not(target_family = "wasm")))]
 pub type Portable = Scalar<Interleaved>;
 
 /// What the permutation needs of a lane, or of the lanes of several messages side by side.
@@ -176,10 +180,18 @@ pub enum Kind {
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    Neon(Neon),
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    NeonSha3(NeonSha3),
 }
 
 impl Level {
     /// The fastest backend that this machine can run. Cheap after the first call.
+    ///
+    /// On AArch64 the SHA3 instructions are taken only in programs compiled for CPUs that all have them,
+    /// as those for Apple's are: some server cores have them and run them slower than plain NEON, and
+    /// a detected feature does not say which core it is. Elsewhere `NeonSha3` can be had by name.
     #[inline]
     #[must_use]
     pub fn detect() -> Self {
@@ -188,6 +200,12 @@ impl Level {
             return Self(Kind::Avx512(b));
         } else if let Some(b) = Avx2::get() {
             return Self(Kind::Avx2(b));
+        }
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        if let (true, Some(b)) = (cfg!(target_feature = "sha3"), NeonSha3::get()) {
+            return Self(Kind::NeonSha3(b));
+        } else if let Some(b) = Neon::get() {
+            return Self(Kind::Neon(b));
         }
         Self::portable()
     }
@@ -210,7 +228,12 @@ impl Level {
         ];
         #[cfg(target_arch = "x86_64")]
         let vectors = [Avx2::get().map(Kind::Avx2), Avx512::get().map(Kind::Avx512)];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        let vectors = [Neon::get().map(Kind::Neon), NeonSha3::get().map(Kind::NeonSha3)];
+        #[cfg(not(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+        )))]
         let vectors: [Option<Kind>; 0] = [];
         forms.into_iter().chain(vectors.into_iter().flatten()).map(Self)
     }
@@ -239,6 +262,10 @@ impl Level {
             Kind::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512(_) => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            Kind::Neon(_) => "neon",
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            Kind::NeonSha3(_) => "neon-sha3",
         }
     }
 
@@ -293,6 +320,10 @@ macro_rules! __match_level {
             $crate::backend::Kind::Avx2($b) => $body,
             #[cfg(target_arch = "x86_64")]
             $crate::backend::Kind::Avx512($b) => $body,
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            $crate::backend::Kind::Neon($b) => $body,
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+            $crate::backend::Kind::NeonSha3($b) => $body,
         }
     };
 }

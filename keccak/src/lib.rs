@@ -32,11 +32,14 @@
 //! | TurboSHAKE (RFC 9861, 2) | `hazmat::TurboShake128`, `hazmat::TurboShake256` |
 //!
 //! Features, all off by default: `digest` (traits of the crate `digest` 0.11), `hazmat` (TurboSHAKE,
-//! reduced rounds, backends by name).
+//! reduced rounds, backends by name), `std` (finds the SHA3 instructions of AArch64, for use by name).
 
 #![no_std]
 // Division takes a time that depends on its operands; constants are computed before there are secrets.
 #![cfg_attr(not(test), deny(clippy::integer_division_remainder_used))]
+
+#[cfg(feature = "std")]
+extern crate std;
 
 pub mod backend;
 #[cfg(feature = "digest")]

@@ -8,6 +8,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 mod portable;
 
 /// The kernels of sampling and coding, from the module `codec` of a backend whose functions need the
@@ -77,13 +79,19 @@ macro_rules! codec_kernels {
 use codec_kernels;
 
 /// The length that the caller has given it.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 fn array<const LEN: usize>(bytes: &[u8]) -> &[u8; LEN] {
     bytes.try_into().expect("the length of a kernel's input")
 }
 
 /// The length that the caller has given it.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 fn array_mut<const LEN: usize>(bytes: &mut [u8]) -> &mut [u8; LEN] {
     bytes.try_into().expect("the length of a kernel's output")
 }
@@ -211,11 +219,17 @@ pub(crate) trait Backend: keccak::backend::Backend {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(
+    test,
+    any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    )
+))]
 mod tests {
     extern crate std;
 
-    use keccak::backend::{Avx2, Avx512, Level};
+    use keccak::backend::Level;
 
     use super::*;
     use crate::params::Q;
@@ -355,19 +369,28 @@ mod tests {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn avx2_kernels_equal_the_portable_ones() {
-        match Avx2::get() {
+        match keccak::backend::Avx2::get() {
             Some(a) => keccak::dispatch!(Level::portable(), b => check(a, b)),
             None => std::println!("skipped: no AVX2 here"),
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn avx512_kernels_equal_the_portable_ones() {
-        match Avx512::get() {
+        match keccak::backend::Avx512::get() {
             Some(a) => keccak::dispatch!(Level::portable(), b => check(a, b)),
             None => std::println!("skipped: no AVX-512 here"),
         }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn neon_kernels_equal_the_portable_ones() {
+        let a = keccak::backend::Neon::get().expect("NEON is part of the target");
+        keccak::dispatch!(Level::portable(), b => check(a, b));
     }
 }

@@ -52,8 +52,8 @@
 //! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{accept_vartime, sample_poly_cbd}`, `schedule` |
 //! | algorithms 5, 6, ByteEncode and ByteDecode; Compress, Decompress | `encode` |
 //!
-//! Features, all off by default: `getrandom`, and `hazmat` (encapsulation with given randomness,
-//! backends by name).
+//! Features, all off by default: `getrandom`, `hazmat` (encapsulation with given randomness, backends
+//! by name), and `std` (finds the SHA3 instructions of AArch64, for use by name).
 
 #![no_std]
 // Division takes a time that depends on its operands; constants are computed before there are secrets.
@@ -77,7 +77,11 @@ mod hash;
 pub mod hazmat;
 mod k_pke;
 mod kem;
-#[cfg(any(target_arch = "x86_64", test))]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    test
+))]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
 mod params;

@@ -60,6 +60,12 @@ pub(crate) trait Vector: Copy {
     fn mul_low(self, other: Self) -> Self;
     /// High half of the signed product.
     fn mul_high(self, other: Self) -> Self;
+    /// High half of `self` times `value` less that of `quotient` times q, where the low halves are equal:
+    /// the end of a Montgomery product.
+    #[inline(always)]
+    fn montgomery(self, value: Self, quotient: Self, q: Self) -> Self {
+        self.mul_high(value).sub(quotient.mul_high(q))
+    }
     /// Arithmetic shift.
     fn shift_right<const BY: i32>(self) -> Self;
     fn and(self, other: Self) -> Self;
@@ -152,7 +158,7 @@ fn multiply<V: Vector>(a: V, c: Factor) -> V {
 /// [`multiply`] by a constant of each lane's own, given as its two parts.
 #[inline(always)]
 pub(crate) fn multiply_lanes<V: Vector>(a: V, value: V, times_q_inverse: V) -> V {
-    a.mul_high(value).sub(a.mul_low(times_q_inverse).mul_high(a.splat(Q)))
+    a.montgomery(value, a.mul_low(times_q_inverse), a.splat(Q))
 }
 
 /// NTT. |f| <= q gives |result| <= 5q: each of the seven layers adds at most |f| / 39 + q / 2.

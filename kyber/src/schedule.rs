@@ -534,7 +534,13 @@ fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], lane: Lane) -> &mut [u8; COPIED_BY
     bytes[usize::from(lane.place)..].first_chunk_mut().expect("places end early enough")
 }
 
-#[cfg(test)]
+#[cfg(all(
+    test,
+    any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    )
+))]
 mod tests {
     use super::*;
     /// Calls that parsing takes, the key's bytes being zeros.
@@ -590,5 +596,17 @@ mod tests {
         } else {
             std::println!("skipped: no AVX-512 here");
         }
+    }
+
+    /// Two pairs in a call, so that the calls are those of four lanes.
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn calls_on_neon() {
+        let b = keccak::backend::Neon::get().expect("NEON is part of the target");
+        assert_eq!(
+            [parse::<2, _>(b), parse::<3, _>(b), parse::<4, _>(b)],
+            [[6, 0], [9, 0], [15, 0]]
+        );
+        assert_eq!([encrypt::<3, _>(b, false), encrypt::<3, _>(b, true)], [[2, 0], [9, 0]]);
     }
 }
