@@ -54,7 +54,9 @@ macro_rules! secret_type {
         /// In constant time.
         impl PartialEq for $type {
             fn eq(&self, other: &Self) -> bool {
-                self.ct_eq(other).into()
+                let equal = self.ct_eq(other);
+                ct::declassify!(&equal);
+                equal.into()
             }
         }
 
@@ -266,6 +268,7 @@ where
 
     /// Leaves secrets on the stack, as do the other functions that public ones wrap.
     pub(crate) fn encap_message(&self, m: &[u8; SYM_BYTES]) -> (Ciphertext<K>, SharedSecret) {
+        ct::secret!(m);
         let mut ciphertext = Ciphertext(CiphertextBytes::<K>::ZERO);
         let mut secret = SharedSecret(SecretBytes::ZERO);
         let out = ciphertext.0.as_mut();
@@ -287,6 +290,7 @@ where
         let mut noise = Noise::ZERO;
         k_pke::noise(b, r, &mut noise);
         k_pke::encrypt(b, &self.public, m, &noise, ciphertext);
+        ct::declassify!(ciphertext);
         secret.0.0.copy_from_slice(k);
     }
 }
@@ -404,6 +408,7 @@ where
     }
 
     fn fill_from_seed_on<B: Backend>(&mut self, b: B, seed: &Seed) {
+        ct::secret!(&seed.0.0);
         let (d, z) = seed.0.halves();
         let ek = &mut self.encapsulation_key;
         let encoded = ek.bytes.as_mut();
@@ -435,6 +440,8 @@ where
         let (s, rest) = expanded.split_at(POLY_BYTES * K);
         let (ek, rest) = rest.split_at(encapsulation_key_bytes(K));
         let (hash, z) = rest.split_at(SYM_BYTES);
+        ct::secret!(s);
+        ct::secret!(z);
         let mut key = Self::zero(level);
         key.encapsulation_key.fill(ek)?;
         if key.encapsulation_key.hash != hash {
@@ -571,7 +578,9 @@ where
     MlKem<K>: ParameterSet,
 {
     fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
+        let equal = self.ct_eq(other);
+        ct::declassify!(&equal);
+        equal.into()
     }
 }
 
