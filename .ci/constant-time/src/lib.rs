@@ -99,13 +99,18 @@ fn unlucky(k: usize, d: &[u8; 32]) -> bool {
 
 /// The first d of the form (counter, fill, fill, ...) whose matrix is unlucky, or is not: of a rank of 2, 3
 /// and 4 every 31st, 14th and 8th is.
+///
+/// # Panics
+///
+/// If there is none among the first 65536.
 pub fn find_d(k: usize, fill: u8, want_unlucky: bool) -> [u8; 32] {
-    let mut d = [fill; 32];
-    for counter in 0..=u16::MAX {
+    let candidate = |counter: u16| {
+        let mut d = [fill; 32];
         d[..2].copy_from_slice(&counter.to_le_bytes());
-        if unlucky(k, &d) == want_unlucky {
-            break;
-        }
-    }
-    d
+        d
+    };
+    (0..=u16::MAX)
+        .map(candidate)
+        .find(|d| unlucky(k, d) == want_unlucky)
+        .expect("one in a hundred is")
 }
