@@ -4,7 +4,7 @@ pub(crate) mod marks;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-pub(crate) use marks::{declassify, secret};
+pub(crate) use marks::{declassified, declassify, secret};
 
 /// Secret bytes: wiped on drop, compared in constant time, not shown, not copied implicitly.
 #[derive(Clone)]

@@ -54,9 +54,7 @@ macro_rules! secret_type {
         /// In constant time.
         impl PartialEq for $type {
             fn eq(&self, other: &Self) -> bool {
-                let equal = self.ct_eq(other);
-                ct::declassify!(&equal);
-                equal.into()
+                ct::declassified(self.ct_eq(other)).into()
             }
         }
 
@@ -578,9 +576,7 @@ where
     MlKem<K>: ParameterSet,
 {
     fn eq(&self, other: &Self) -> bool {
-        let equal = self.ct_eq(other);
-        ct::declassify!(&equal);
-        equal.into()
+        ct::declassified(self.ct_eq(other)).into()
     }
 }
 

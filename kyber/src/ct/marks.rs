@@ -24,7 +24,14 @@ macro_rules! declassify {
 
 pub(crate) use {declassify, secret};
 
-// Macros and a raw pointer: a compiler may keep what it has read through a reference from before.
+/// This value is public, although it comes from secret ones.
+#[inline(always)]
+pub(crate) fn declassified<T>(mut value: T) -> T {
+    mark((&raw mut value).cast(), size_of::<T>(), false);
+    value
+}
+
+// Macros, a raw pointer and below the black box: a compiler may keep what it has read through a reference.
 #[cfg(not(any(constant_time = "msan", constant_time = "valgrind")))]
 #[inline(always)]
 pub(crate) fn mark(_: *const u8, _: usize, _: bool) {}
@@ -35,6 +42,7 @@ pub(crate) fn mark(start: *const u8, bytes: usize, secret: bool) {
         fn __msan_poison(start: *const u8, bytes: usize);
         fn __msan_unpoison(start: *const u8, bytes: usize);
     }
+    let start = core::hint::black_box(start.cast_mut());
     // SAFETY: both write to the sanitizer's shadow of these bytes, not to the bytes.
     unsafe { if secret { __msan_poison(start, bytes) } else { __msan_unpoison(start, bytes) } }
 }
@@ -42,7 +50,8 @@ pub(crate) fn mark(start: *const u8, bytes: usize, secret: bool) {
 #[cfg(constant_time = "valgrind")]
 pub(crate) fn mark(start: *const u8, bytes: usize, secret: bool) {
     // MAKE_MEM_UNDEFINED and MAKE_MEM_DEFINED of valgrind's memcheck.h.
-    request([if secret { 0x4d43_0001 } else { 0x4d43_0002 }, start.addr(), bytes, 0]);
+    let start = core::hint::black_box(start.cast_mut()).expose_provenance();
+    request([if secret { 0x4d43_0001 } else { 0x4d43_0002 }, start, bytes, 0]);
 }
 
 /// A client request to memcheck; 0 outside valgrind.

@@ -9,6 +9,7 @@ use kyber::{
 };
 
 #[path = "../../../../kyber/src/ct/marks.rs"]
+#[allow(dead_code)] // Not all of it is used here.
 mod marks;
 // Where the macros look for it.
 mod ct {
