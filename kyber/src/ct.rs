@@ -1,6 +1,10 @@
 //! What touches secrets as bytes: wiping, comparing, selecting. No branch or index depends on them.
 
+pub(crate) mod marks;
+
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+pub(crate) use marks::{declassified, declassify, secret};
 
 /// Secret bytes: wiped on drop, compared in constant time, not shown, not copied implicitly.
 #[derive(Clone)]

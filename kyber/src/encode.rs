@@ -67,6 +67,15 @@ pub(crate) fn compress_and_encode<const D: usize>(f: &Poly, out: &mut [u8]) {
 /// ByteDecode_D, then Decompress_D. Results in \[0, q).
 #[inline(always)]
 pub(crate) fn decode_and_decompress<const D: usize>(bytes: &[u8], f: &mut Poly) {
+    if D == 1 {
+        decode::<D>(bytes, &mut f.0, |y| y as i16);
+        // Else a compiler that knows them as bits may make a branch of their product with q: LLVM 22 does
+        // at opt-level 1.
+        for y in core::hint::black_box(&mut f.0) {
+            *y = decompress::<D>(*y as u16);
+        }
+        return;
+    }
     decode::<D>(bytes, &mut f.0, decompress::<D>);
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     backend::Backend,
-    ct::SecretBytes,
+    ct::{self, SecretBytes},
     hash,
     params::{POLY_BYTES, SYM_BYTES, du, dv, u_bytes},
     poly::{NttPoly, Poly},
@@ -49,6 +49,8 @@ pub(crate) fn key_gen<B: Backend, const K: usize>(
     let mut seeds = SecretBytes::<64>::ZERO;
     hash::g(b, d, &[K as u8], &mut seeds.0);
     let (rho, sigma) = seeds.halves();
+    // Sent with the encapsulation key, as is t below.
+    ct::declassify!(rho);
     encoded[POLY_BYTES * K..].copy_from_slice(rho);
 
     let mut schedule = Schedule::<K>::new([Some(Hash::h(encoded.len())), None]);
@@ -74,6 +76,7 @@ pub(crate) fn key_gen<B: Backend, const K: usize>(
         b.ntt(&noise.vectors[1][i], &mut e);
         b.dot(public.matrix[i].each_ref(), s, &gs, &mut public.t[i]);
         b.finish_row(&mut public.t[i], &e);
+        ct::declassify!(&public.t[i].0);
         b.encode_12(&public.t[i], &mut encoded[POLY_BYTES * i..POLY_BYTES * (i + 1)]);
     }
     let mut work = Work { matrix: None, noise: None, messages: [[encoded, &[]], [&[], &[]]] };
@@ -145,6 +148,7 @@ pub(crate) fn encrypt<B: Backend, const K: usize>(
         b.ntt_inverse(&product, &mut sum);
         b.add(&mut sum, &e[j]);
         b.compress_and_encode(du(K), &sum, out);
+        ct::secret!(out);
     }
     b.dot(public.t.each_ref(), &y, &gy, &mut product);
     b.ntt_inverse(&product, &mut sum);

@@ -4,7 +4,7 @@
 //! a [`DecapsulationKey`] holds the key that belongs to its s. So encap and decap cannot fail. A key
 //! carries the backend that it was made on. Secret: seeds, m, s, z, the shared secret.
 
-use core::fmt;
+use core::{fmt, hint::black_box};
 
 use keccak::{backend::Level, dispatch};
 use rand_core::{CryptoRng, TryCryptoRng};
@@ -54,7 +54,7 @@ macro_rules! secret_type {
         /// In constant time.
         impl PartialEq for $type {
             fn eq(&self, other: &Self) -> bool {
-                self.ct_eq(other).into()
+                ct::declassified(self.ct_eq(other)).into()
             }
         }
 
@@ -252,7 +252,7 @@ where
     /// The operating system's.
     #[cfg(feature = "getrandom")]
     pub fn encap_os(&self) -> Result<(Ciphertext<K>, SharedSecret), getrandom::Error> {
-        wiping_stack::<K, _>(Frames::Use, || self.draw_and_encap(|m| getrandom::fill(m)))
+        wiping_stack::<K, _>(Frames::Use, || self.draw_and_encap(getrandom::fill))
     }
 
     fn draw_and_encap<E>(
@@ -266,6 +266,7 @@ where
 
     /// Leaves secrets on the stack, as do the other functions that public ones wrap.
     pub(crate) fn encap_message(&self, m: &[u8; SYM_BYTES]) -> (Ciphertext<K>, SharedSecret) {
+        ct::secret!(m);
         let mut ciphertext = Ciphertext(CiphertextBytes::<K>::ZERO);
         let mut secret = SharedSecret(SecretBytes::ZERO);
         let out = ciphertext.0.as_mut();
@@ -287,6 +288,7 @@ where
         let mut noise = Noise::ZERO;
         k_pke::noise(b, r, &mut noise);
         k_pke::encrypt(b, &self.public, m, &noise, ciphertext);
+        ct::declassify!(ciphertext);
         secret.0.0.copy_from_slice(k);
     }
 }
@@ -375,9 +377,7 @@ where
     /// The operating system's.
     #[cfg(feature = "getrandom")]
     pub fn generate_os() -> Result<Self, getrandom::Error> {
-        wiping_stack::<K, _>(Frames::MakeKey, || {
-            Self::draw_and_generate(|seed| getrandom::fill(seed))
-        })
+        wiping_stack::<K, _>(Frames::MakeKey, || Self::draw_and_generate(getrandom::fill))
     }
 
     fn draw_and_generate<E>(draw: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
@@ -404,6 +404,7 @@ where
     }
 
     fn fill_from_seed_on<B: Backend>(&mut self, b: B, seed: &Seed) {
+        ct::secret!(&seed.0.0);
         let (d, z) = seed.0.halves();
         let ek = &mut self.encapsulation_key;
         let encoded = ek.bytes.as_mut();
@@ -435,6 +436,8 @@ where
         let (s, rest) = expanded.split_at(POLY_BYTES * K);
         let (ek, rest) = rest.split_at(encapsulation_key_bytes(K));
         let (hash, z) = rest.split_at(SYM_BYTES);
+        ct::secret!(s);
+        ct::secret!(z);
         let mut key = Self::zero(level);
         key.encapsulation_key.fill(ek)?;
         if key.encapsulation_key.hash != hash {
@@ -504,8 +507,11 @@ where
         self.derive(b, &m.0, ciphertext, &mut derived, &mut rejection, &mut noise);
         let mut again = CiphertextBytes::<K>::ZERO;
         k_pke::encrypt(b, &ek.public, &m.0, &noise, again.as_mut());
-        let differs = !ct::equal(ciphertext, again.as_ref());
-        secret.0.0.copy_from_slice(derived.halves().0);
+        // Compared twice, and rejected unless both say that all is well: no single skipped instruction accepts.
+        let same = ct::equal(ciphertext, again.as_ref());
+        secret.0.0.copy_from_slice(rejection.halves().0);
+        ct::assign_if(same, &mut secret.0.0, derived.halves().0);
+        let differs = !ct::equal(black_box(ciphertext), black_box(again.as_ref()));
         ct::assign_if(differs, &mut secret.0.0, rejection.halves().0);
     }
 
@@ -571,7 +577,7 @@ where
     MlKem<K>: ParameterSet,
 {
     fn eq(&self, other: &Self) -> bool {
-        self.ct_eq(other).into()
+        ct::declassified(self.ct_eq(other)).into()
     }
 }
 

@@ -26,6 +26,7 @@ use keccak::{
 
 use crate::{
     backend::Backend,
+    ct,
     k_pke::Noise,
     params::{ETA2, N, SYM_BYTES, eta1},
     poly::NttPoly,
@@ -498,6 +499,7 @@ impl<const K: usize> Schedule<K> {
                 if let Some((_, noise)) = &mut work.noise {
                     let out = noise.get_mut(counter.into());
                     b.sample_poly_cbd(eta, &squeezed[..64 * eta], out);
+                    ct::secret!(out);
                 }
                 self.noise_done += 1;
             }

@@ -5,11 +5,12 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_rolv_epi64,
-    _mm_set1_epi64x, _mm_ternarylogic_epi64, _mm_xor_si128, _mm256_loadu_si256, _mm256_rolv_epi64,
-    _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_ternarylogic_epi64, _mm256_xor_si256,
-    _mm512_loadu_si512, _mm512_rolv_epi64, _mm512_set1_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_xor_si512,
+    __m128i, __m256i, __m512i, _mm_andnot_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
+    _mm_rolv_epi64, _mm_set1_epi64x, _mm_ternarylogic_epi64, _mm_xor_si128, _mm256_andnot_si256,
+    _mm256_loadu_si256, _mm256_rolv_epi64, _mm256_set1_epi64x, _mm256_storeu_si256,
+    _mm256_ternarylogic_epi64, _mm256_xor_si256, _mm512_andnot_si512, _mm512_loadu_si512,
+    _mm512_rolv_epi64, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_xor_si512,
 };
 
 use super::{Backend, COPIED_BYTES, Lane, Lanes, avx2, sealed::Sealed};
@@ -82,9 +83,11 @@ impl Backend for Avx512 {
 const XOR3: i32 = 0x96;
 /// a ^ (!b & c) as a truth table.
 const CHI: i32 = 0xd2;
+/// MemorySanitizer does not follow three-input logic: it would call every result of it a use of a secret.
+const NO_THREE_INPUT: bool = cfg!(constant_time = "msan");
 
 macro_rules! lane {
-    ($(#[$doc:meta])* $type:ident($register:ty), $xor:ident, $ternary:ident, $rotate:ident, $splat:ident) => {
+    ($(#[$doc:meta])* $type:ident($register:ty), $xor:ident, $and_not:ident, $ternary:ident, $rotate:ident, $splat:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $type($register);
@@ -98,6 +101,9 @@ macro_rules! lane {
             }
             #[inline(always)]
             fn xor3(self, second: Self, third: Self) -> Self {
+                if NO_THREE_INPUT {
+                    return self.xor(second).xor(third);
+                }
                 // SAFETY: a value proves AVX-512.
                 Self(unsafe { $ternary::<XOR3>(self.0, second.0, third.0) })
             }
@@ -108,6 +114,10 @@ macro_rules! lane {
             }
             #[inline(always)]
             fn chi(self, second: Self, third: Self) -> Self {
+                if NO_THREE_INPUT {
+                    // SAFETY: a value proves AVX-512.
+                    return self.xor(Self(unsafe { $and_not(second.0, third.0) }));
+                }
                 // SAFETY: a value proves AVX-512.
                 Self(unsafe { $ternary::<CHI>(self.0, second.0, third.0) })
             }
@@ -117,15 +127,15 @@ macro_rules! lane {
 
 lane! {
     /// One lane. Only a token makes one, so that one in hand proves AVX-512.
-    U64x1(__m128i), _mm_xor_si128, _mm_ternarylogic_epi64, _mm_rolv_epi64, _mm_set1_epi64x
+    U64x1(__m128i), _mm_xor_si128, _mm_andnot_si128, _mm_ternarylogic_epi64, _mm_rolv_epi64, _mm_set1_epi64x
 }
 lane! {
     /// Four lanes. Only a token makes one, so that one in hand proves AVX-512.
-    U64x4(__m256i), _mm256_xor_si256, _mm256_ternarylogic_epi64, _mm256_rolv_epi64, _mm256_set1_epi64x
+    U64x4(__m256i), _mm256_xor_si256, _mm256_andnot_si256, _mm256_ternarylogic_epi64, _mm256_rolv_epi64, _mm256_set1_epi64x
 }
 lane! {
     /// Eight lanes. Only a token makes one, so that one in hand proves AVX-512.
-    U64x8(__m512i), _mm512_xor_si512, _mm512_ternarylogic_epi64, _mm512_rolv_epi64, _mm512_set1_epi64
+    U64x8(__m512i), _mm512_xor_si512, _mm512_andnot_si512, _mm512_ternarylogic_epi64, _mm512_rolv_epi64, _mm512_set1_epi64
 }
 
 impl Lanes<Avx512> for U64x1 {

@@ -8,16 +8,16 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
-    __m512i, _bzhi_u32, _mm_set_epi64x, _mm512_add_epi16, _mm512_and_si512, _mm512_broadcast_i64x2,
-    _mm512_cmpge_epu16_mask, _mm512_cmpgt_epi16_mask, _mm512_cmplt_epi16_mask, _mm512_loadu_si512,
-    _mm512_madd_epi16, _mm512_mask_adds_epi16, _mm512_mask_storeu_epi8, _mm512_mask_storeu_epi16,
-    _mm512_maskz_compress_epi16, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi16,
-    _mm512_max_epu16, _mm512_movepi16_mask, _mm512_mulhi_epi16, _mm512_mulhrs_epi16,
-    _mm512_mullo_epi16, _mm512_multishift_epi64_epi8, _mm512_permutexvar_epi8, _mm512_rolv_epi32,
-    _mm512_rolv_epi64, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_slli_epi16, _mm512_sllv_epi16, _mm512_srai_epi16,
-    _mm512_srlv_epi16, _mm512_storeu_si512, _mm512_sub_epi16, _mm512_ternarylogic_epi32, _pext_u32,
-    _tzcnt_u32,
+    __m512i, _bzhi_u32, _mm_set_epi64x, _mm512_add_epi16, _mm512_and_si512, _mm512_andnot_si512,
+    _mm512_broadcast_i64x2, _mm512_cmpge_epu16_mask, _mm512_cmpgt_epi16_mask,
+    _mm512_cmplt_epi16_mask, _mm512_loadu_si512, _mm512_madd_epi16, _mm512_mask_adds_epi16,
+    _mm512_mask_storeu_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi16,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi16, _mm512_max_epu16, _mm512_movepi16_mask,
+    _mm512_mulhi_epi16, _mm512_mulhrs_epi16, _mm512_mullo_epi16, _mm512_multishift_epi64_epi8,
+    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_rolv_epi32, _mm512_rolv_epi64,
+    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_slli_epi16, _mm512_sllv_epi16, _mm512_srai_epi16, _mm512_srlv_epi16,
+    _mm512_storeu_si512, _mm512_sub_epi16, _mm512_ternarylogic_epi32, _pext_u32, _tzcnt_u32,
 };
 
 use crate::{
@@ -431,6 +431,11 @@ fn pack<const D: u32>(words: __m512i) -> __m512i {
     /// first ? second : third, as a truth table.
     const SELECT: i32 = 0xca;
     let mask = _mm512_set1_epi32(0xf0f0_f0f0_u32 as i32);
+    if cfg!(constant_time = "msan") {
+        // MemorySanitizer does not follow three-input logic.
+        let low_halves = _mm512_andnot_si512(mask, bytes);
+        return _mm512_or_si512(_mm512_and_si512(mask, high_halves), low_halves);
+    }
     _mm512_ternarylogic_epi32::<SELECT>(mask, high_halves, bytes)
 }
 
