@@ -19,7 +19,7 @@ use crate::{
     Seed, k_pke,
     lanes::{LaneZetas, Lanes, dot_lanes, lane_zetas, ntt_inverse_lanes, ntt_lanes},
     mlkem512::DecapsulationKey,
-    params::{ETA2, MAX_K, N, POLY_BYTES, Q, SYM_BYTES, eta1},
+    params::{ETA2, N, POLY_BYTES, Q, SYM_BYTES, eta1},
     poly::{self, Coefficient, NttPoly, Row, Vector},
 };
 
@@ -555,7 +555,7 @@ fn range_of_k_pke() {
 /// hold the largest values of 12 bits.
 fn check_memory_form<const K: usize>(level: Level) {
     let (mut s, mut key) = (k_pke::zero_vector::<K>(), k_pke::PublicKey::<K>::ZERO);
-    let (mut encoded, mut hash) = ([0; POLY_BYTES * MAX_K + SYM_BYTES], [0; SYM_BYTES]);
+    let (mut encoded, mut hash) = ([0; POLY_BYTES * 4 + SYM_BYTES], [0; SYM_BYTES]);
     let encoded = &mut encoded[..POLY_BYTES * K + SYM_BYTES];
     dispatch!(level, b => k_pke::key_gen(b, &[7; 32], &mut s, &mut key, encoded, &mut hash));
     let in_range = |f: &NttPoly| f.0.iter().all(|x| (0..Q).contains(x));
