@@ -165,13 +165,15 @@ impl TryRng for Fixed<'_> {
     type Error = std::convert::Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        unimplemented!("not drawn from")
+        let mut out = [0; 4];
+        self.try_fill_bytes(&mut out).map(|()| u32::from_le_bytes(out))
     }
     fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        unimplemented!("not drawn from")
+        let mut out = [0; 8];
+        self.try_fill_bytes(&mut out).map(|()| u64::from_le_bytes(out))
     }
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        out.copy_from_slice(self.bytes);
+        out.copy_from_slice(&self.bytes[..out.len()]);
         assert!(!self.panics, "told to");
         Ok(())
     }
