@@ -19,6 +19,8 @@ impl<const N: usize> SecretBytes<N> {
 pub(crate) enum Frames {
     /// Moves bytes of a seed or a secret.
     Bytes,
+    /// Works on a small key, or makes one.
+    Small,
     /// Works on a key.
     Use,
     /// Returns a private key, of which it has a copy.
@@ -33,6 +35,9 @@ impl Frames {
             (Self::Bytes, _) => wipe::<{ 1 << 10 }>(),
             // Unoptimised code needs more.
             _ if cfg!(debug_assertions) => wipe::<{ 96 << 10 }>(),
+            (Self::Small, 2) => wipe::<{ 7 << 10 }>(),
+            (Self::Small, 3) => wipe::<{ 8 << 10 }>(),
+            (Self::Small, _) => wipe::<{ 9 << 10 }>(),
             (Self::Use, 2) => wipe::<{ 13 << 10 }>(),
             (Self::Use, 3) => wipe::<{ 15 << 10 }>(),
             (Self::Use, _) => wipe::<{ 17 << 10 }>(),

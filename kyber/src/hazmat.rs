@@ -8,6 +8,7 @@ pub use keccak::hazmat::Level;
 
 use crate::{
     Ciphertext, DecapsulationKey, EncapsulationKey, Error, MlKem, ParameterSet, Seed, SharedSecret,
+    SmallDecapsulationKey, SmallEncapsulationKey,
     backend::Backend,
     ct::{Frames, wiping_stack},
     k_pke::{self, Noise, NttVector, zero_vector},
@@ -58,6 +59,37 @@ where
     #[must_use]
     pub fn level(&self) -> Level {
         self.encapsulation_key().level
+    }
+}
+
+impl<const K: usize> SmallEncapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    /// ML-KEM.Encaps_internal (FIPS 203 section 6.2), for known answers and protocols that derive m.
+    #[must_use]
+    pub fn encap_deterministic(&self, m: &[u8; 32]) -> (Ciphertext<K>, SharedSecret) {
+        wiping_stack::<K, _>(Frames::Small, || self.encap_message(m))
+    }
+
+    /// [`SmallEncapsulationKey::parse`] on a backend of your choice, which the key then stays on.
+    ///
+    /// # Errors
+    ///
+    /// As [`SmallEncapsulationKey::parse`].
+    pub fn parse_on(level: Level, bytes: &[u8]) -> Result<Self, Error> {
+        Self::parse_at(level, bytes)
+    }
+}
+
+impl<const K: usize> SmallDecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    /// [`SmallDecapsulationKey::from_seed`] on a backend of your choice, which the key then stays on.
+    #[must_use]
+    pub fn from_seed_on(level: Level, seed: &Seed) -> Self {
+        Self::from_seed_at(level, seed)
     }
 }
 

@@ -73,7 +73,7 @@ macro_rules! secret_type {
 /// What a key pair is made from: d, then z, 32 random bytes each. The smallest form of a private key.
 ///
 /// Wiped on drop.
-pub struct Seed(SecretBytes<SEED_BYTES>);
+pub struct Seed(pub(crate) SecretBytes<SEED_BYTES>);
 
 secret_type!(Seed, SEED_BYTES, "Seed");
 
@@ -102,13 +102,13 @@ impl From<&[u8; SEED_BYTES]> for Seed {
 /// What both sides hold after a key exchange: 32 bytes, fit to be used as a key.
 ///
 /// Wiped on drop; compared in constant time.
-pub struct SharedSecret(SecretBytes<SHARED_SECRET_BYTES>);
+pub struct SharedSecret(pub(crate) SecretBytes<SHARED_SECRET_BYTES>);
 
 secret_type!(SharedSecret, SHARED_SECRET_BYTES, "SharedSecret");
 
 /// An encapsulated secret, of the right length; nothing else about it needs to be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ciphertext<const K: usize>(CiphertextBytes<K>)
+pub struct Ciphertext<const K: usize>(pub(crate) CiphertextBytes<K>)
 where
     MlKem<K>: ParameterSet;
 

@@ -91,6 +91,7 @@ mod range;
 mod sample;
 mod schedule;
 mod self_test;
+mod small;
 
 pub use error::Error;
 pub use kem::{
@@ -102,3 +103,4 @@ pub use params::{
     mlkem768, mlkem1024,
 };
 pub use self_test::{SelfTestError, SelfTestStep, self_test};
+pub use small::{SmallDecapsulationKey, SmallEncapsulationKey};

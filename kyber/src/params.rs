@@ -112,6 +112,10 @@ macro_rules! parameter_set {
             pub type DecapsulationKey = crate::DecapsulationKey<$k>;
             #[doc = concat!("Public key of ", $name, ".")]
             pub type EncapsulationKey = crate::EncapsulationKey<$k>;
+            #[doc = concat!("Private key of ", $name, " in 64 bytes.")]
+            pub type SmallDecapsulationKey = crate::SmallDecapsulationKey<$k>;
+            #[doc = concat!("Public key of ", $name, " that is kept encoded.")]
+            pub type SmallEncapsulationKey = crate::SmallEncapsulationKey<$k>;
             #[doc = concat!("Ciphertext of ", $name, ".")]
             pub type Ciphertext = crate::Ciphertext<$k>;
 

@@ -194,10 +194,10 @@ fn forward_layer<V: Vector, const LEN: usize, const LANES: usize>(f: &mut [V]) {
     }
 }
 
-/// NTT^-1 times R: for a sum of products, which still carries R^-1. |f| <= 2.6q gives |result| < q.
+/// NTT^-1 times R: for a sum of products, which still carries R^-1. |f| <= 4.4q gives |result| < q.
 ///
 /// Differences become products, below q. Sums double in each layer; those of the first and of the
-/// fourth layer are reduced, so that none exceeds 17,400.
+/// fourth layer are reduced, so that none exceeds 29,300.
 #[inline(always)]
 pub(crate) fn ntt_inverse<V: Vector>(f: &mut [V; N]) {
     inverse_layer::<V, 2, 1, true>(f);
@@ -312,7 +312,7 @@ pub(crate) fn finish_row<B: Copy, V: Row<B>>(
     zip::<B, V>(b, f, e, |x, e| multiply(x, PRODUCT_SCALE).add(e).canonical());
 }
 
-/// f += g. |f|, |g| <= 2q.
+/// f += g. |f|, |g| <= 4.4q.
 #[inline(always)]
 pub(crate) fn add<B: Copy, V: Row<B>>(b: B, f: &mut [V::Coefficient; N], g: &[V::Coefficient; N]) {
     zip::<B, V>(b, f, g, Vector::add);

@@ -27,6 +27,7 @@ use keccak::{
 use crate::{
     backend::Backend,
     ct,
+    hash::{G_RATE, PRF_RATE, SHA3_SUFFIX, SHAKE_SUFFIX, XOF_RATE},
     k_pke::Noise,
     params::{ETA2, N, SYM_BYTES, eta1},
     poly::NttPoly,
@@ -34,11 +35,6 @@ use crate::{
 };
 
 const LANES: usize = 8;
-/// Bytes per block of SHAKE128, and of SHAKE256 and SHA3-256.
-const XOF_RATE: usize = 168;
-const PRF_RATE: usize = 136;
-const SHA3_SUFFIX: u8 = 0x06;
-const SHAKE_SUFFIX: u8 = 0x1f;
 /// Blocks of the XOF that nearly always hold an entry.
 const ENTRY_BLOCKS: usize = 3;
 /// Noise of K = 4 and its matrix.
@@ -90,7 +86,7 @@ pub(crate) struct Hash {
 impl Hash {
     /// SHA3-512.
     pub(crate) const fn g(length: usize) -> Self {
-        Self::new(72, SHA3_SUFFIX, length)
+        Self::new(G_RATE, SHA3_SUFFIX, length)
     }
 
     /// SHA3-256.

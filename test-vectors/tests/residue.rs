@@ -17,7 +17,7 @@ use std::{
 
 use kyber::{
     Bytes, Ciphertext, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem, ParameterSet,
-    Seed, hazmat::Level,
+    Seed, SmallDecapsulationKey, SmallEncapsulationKey, hazmat::Level,
 };
 use rand_core::{TryCryptoRng, TryRng};
 
@@ -181,9 +181,10 @@ impl TryRng for Fixed<'_> {
 
 impl TryCryptoRng for Fixed<'_> {}
 
-/// Bytes of stack for what returns a private key, and for everything else.
+/// Bytes of stack for what returns a private key, for what works on small keys, and for everything else.
 struct Limits {
     making_keys: usize,
+    small: usize,
     others: usize,
 }
 
@@ -275,6 +276,18 @@ where
     let ek = case.key.encapsulation_key();
     run!(case, limits.others, "encap", ek.encap(&mut rng));
     run!(case, limits.others, "try_encap", ek.try_encap(&mut rng));
+    let seed = Box::new(Seed::from(&*case.seed_bytes));
+    let ek = Box::new(SmallDecapsulationKey::<K>::from_seed(&seed).encapsulation_key());
+    run!(case, limits.small, "small: encap", ek.encap(&mut rng));
+    run!(case, limits.small, "small: try_encap", ek.try_encap(&mut rng));
+    let mut rng = Fixed { bytes: &case.seed_bytes[..], panics: false };
+    run!(case, limits.small, "small: generate", SmallDecapsulationKey::<K>::generate(&mut rng));
+    run!(
+        case,
+        limits.small,
+        "small: try_generate",
+        SmallDecapsulationKey::<K>::try_generate(&mut rng)
+    );
 }
 
 fn keys<const K: usize>(case: &Case<K>, limits: &Limits)
@@ -299,6 +312,33 @@ where
     run!(case, limits.others, "compare", **key == **other);
 }
 
+fn small_keys<const K: usize>(case: &Case<K>, limits: &Limits)
+where
+    MlKem<K>: ParameterSet,
+{
+    let seed = Box::new(Seed::from(&*case.seed_bytes));
+    let key = Box::new(SmallDecapsulationKey::<K>::from_seed_on(case.level, &seed));
+    let ek = Box::new(key.encapsulation_key());
+    let encoded = ek.as_bytes().as_ref();
+    run!(
+        case,
+        limits.small,
+        "small: from seed",
+        SmallDecapsulationKey::<K>::from_seed_on(case.level, &seed)
+    );
+    run!(case, limits.small, "small: public key", key.encapsulation_key());
+    run!(
+        case,
+        limits.small,
+        "small: parse public",
+        SmallEncapsulationKey::<K>::parse_on(case.level, encoded)
+    );
+    run!(case, limits.small, "small: encap", ek.encap_deterministic(&case.m));
+    run!(case, limits.small, "small: decap", key.decap(&case.good));
+    run!(case, limits.small, "small: decap, wrong", key.decap(&case.bad));
+    run!(case, limits.small, "small: key cloned", (*key).clone());
+}
+
 fn every_operation<const K: usize>(limits: &Limits)
 where
     MlKem<K>: ParameterSet,
@@ -307,6 +347,7 @@ where
         let case = Case::<K>::new(level);
         seeds(&case, limits);
         keys(&case, limits);
+        small_keys(&case, limits);
     }
     generators(&Case::<K>::new(Level::detect()), limits);
 }
@@ -324,9 +365,9 @@ fn on_a_thread(stack: usize, run: impl FnOnce() + Send + 'static) {
 fn nothing_is_left_on_the_stack() {
     let _alone = alone();
     on_a_thread(1 << 20, || {
-        every_operation::<2>(&Limits { making_keys: 20 << 10, others: 14 << 10 });
-        every_operation::<3>(&Limits { making_keys: 26 << 10, others: 16 << 10 });
-        every_operation::<4>(&Limits { making_keys: 33 << 10, others: 20 << 10 });
+        every_operation::<2>(&Limits { making_keys: 20 << 10, small: 7 << 10, others: 14 << 10 });
+        every_operation::<3>(&Limits { making_keys: 26 << 10, small: 8 << 10, others: 16 << 10 });
+        every_operation::<4>(&Limits { making_keys: 33 << 10, small: 9 << 10, others: 20 << 10 });
     });
 }
 
