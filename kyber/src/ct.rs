@@ -19,10 +19,14 @@ impl<const N: usize> SecretBytes<N> {
 pub(crate) enum Frames {
     /// Moves bytes of a seed or a secret.
     Bytes,
-    /// Works on a small key, or makes one.
+    /// Works on a small key.
     Small,
+    /// Works on a small key, and has a copy of what it returns in a `Result`.
+    SmallResult,
     /// Works on a key.
     Use,
+    /// Makes a private key in the caller's place for it.
+    FillKey,
     /// Returns a private key, of which it has a copy.
     MakeKey,
 }
@@ -36,11 +40,17 @@ impl Frames {
             // Unoptimised code needs more.
             _ if cfg!(debug_assertions) => wipe::<{ 96 << 10 }>(),
             (Self::Small, 2) => wipe::<{ 7 << 10 }>(),
-            (Self::Small, 3) => wipe::<{ 8 << 10 }>(),
+            (Self::Small, 3) => wipe::<{ 63 << 7 }>(),
             (Self::Small, _) => wipe::<{ 9 << 10 }>(),
+            (Self::SmallResult, 2) => wipe::<{ 8 << 10 }>(),
+            (Self::SmallResult, 3) => wipe::<{ 9 << 10 }>(),
+            (Self::SmallResult, _) => wipe::<{ 11 << 10 }>(),
             (Self::Use, 2) => wipe::<{ 13 << 10 }>(),
             (Self::Use, 3) => wipe::<{ 15 << 10 }>(),
             (Self::Use, _) => wipe::<{ 17 << 10 }>(),
+            (Self::FillKey, 2) => wipe::<{ 14 << 10 }>(),
+            (Self::FillKey, 3) => wipe::<{ 126 << 7 }>(),
+            (Self::FillKey, _) => wipe::<{ 18 << 10 }>(),
             (Self::MakeKey, 2) => wipe::<{ 19 << 10 }>(),
             (Self::MakeKey, 3) => wipe::<{ 25 << 10 }>(),
             (Self::MakeKey, _) => wipe::<{ 32 << 10 }>(),

@@ -13,35 +13,36 @@ pub(crate) const SHAKE_SUFFIX: u8 = 0x1f;
 
 /// G: SHA3-512.
 pub(crate) fn g<B: Backend>(b: B, first: &[u8], second: &[u8], out: &mut [u8; 64]) {
-    squeeze(b, &mut absorbed(b, G_RATE, SHA3_SUFFIX, [first, second]), out);
+    whole(b, G_RATE, SHA3_SUFFIX, [first, second], out);
 }
 
 /// H: SHA3-256.
 pub(crate) fn h<B: Backend>(b: B, message: &[u8], out: &mut [u8; 32]) {
-    squeeze(b, &mut absorbed(b, PRF_RATE, SHA3_SUFFIX, [message, &[]]), out);
+    whole(b, PRF_RATE, SHA3_SUFFIX, [message, &[]], out);
 }
 
 /// J and PRF_eta: SHAKE256, as many bytes as `out` has.
 pub(crate) fn shake256<B: Backend>(b: B, first: &[u8], second: &[u8], out: &mut [u8]) {
-    squeeze(b, &mut absorbed(b, PRF_RATE, SHAKE_SUFFIX, [first, second]), out);
-}
-
-/// XOF: SHAKE128, whose output [`squeeze`] gives.
-pub(crate) fn xof<B: Backend>(b: B, first: &[u8], second: &[u8]) -> Sponge<1> {
-    absorbed(b, XOF_RATE, SHAKE_SUFFIX, [first, second])
+    whole(b, PRF_RATE, SHAKE_SUFFIX, [first, second], out);
 }
 
 #[inline(never)]
-fn absorbed<B: Backend>(b: B, rate: usize, suffix: u8, message: [&[u8]; 2]) -> Sponge<1> {
+fn whole<B: Backend>(b: B, rate: usize, suffix: u8, message: [&[u8]; 2], out: &mut [u8]) {
     let mut sponge = Sponge::new(rate);
+    absorb(b, &mut sponge, suffix, message);
+    squeeze(b, &mut sponge, out);
+}
+
+/// Absorbs a whole message, in two pieces.
+#[inline(never)]
+pub(crate) fn absorb<B: Backend>(b: B, sponge: &mut Sponge<1>, suffix: u8, message: [&[u8]; 2]) {
     for piece in message {
         sponge.absorb(b, [piece]);
     }
     sponge.pad(b, suffix);
-    sponge
 }
 
-/// The next bytes of a message's output.
+/// The next bytes of the output.
 #[inline(never)]
 pub(crate) fn squeeze<B: Backend>(b: B, sponge: &mut Sponge<1>, out: &mut [u8]) {
     sponge.squeeze(b, [out]);

@@ -55,6 +55,28 @@ where
         wiping_stack::<K, _>(Frames::MakeKey, || Self::parse_at(level, expanded))
     }
 
+    /// [`DecapsulationKey::from_seed_in`] on a backend of your choice, which the key then stays on.
+    pub fn from_seed_in_on<'a>(
+        level: Level,
+        place: &'a mut Option<Self>,
+        seed: &Seed,
+    ) -> &'a mut Self {
+        Self::from_seed_in_at(level, place, seed)
+    }
+
+    /// [`DecapsulationKey::parse_in`] on a backend of your choice, which the key then stays on.
+    ///
+    /// # Errors
+    ///
+    /// As [`DecapsulationKey::parse`].
+    pub fn parse_in_on<'a>(
+        level: Level,
+        place: &'a mut Option<Self>,
+        expanded: &[u8],
+    ) -> Result<&'a mut Self, Error> {
+        Self::parse_in_at(level, place, expanded)
+    }
+
     /// The backend that the key is on.
     #[must_use]
     pub fn level(&self) -> Level {

@@ -392,6 +392,24 @@ where
         wiping_stack::<K, _>(Frames::MakeKey, || Self::from_seed_at(Level::detect(), seed))
     }
 
+    /// [`DecapsulationKey::from_seed`] in the caller's place: returned by value, a key is copied, which takes
+    /// its own size of stack once more.
+    pub fn from_seed_in<'a>(place: &'a mut Option<Self>, seed: &Seed) -> &'a mut Self {
+        Self::from_seed_in_at(Level::detect(), place, seed)
+    }
+
+    pub(crate) fn from_seed_in_at<'a>(
+        level: Level,
+        place: &'a mut Option<Self>,
+        seed: &Seed,
+    ) -> &'a mut Self {
+        wiping_stack::<K, _>(Frames::FillKey, || {
+            let key = place.insert(Self::zero(level));
+            key.fill_from_seed(seed);
+            key
+        })
+    }
+
     pub(crate) fn from_seed_at(level: Level, seed: &Seed) -> Self {
         let mut key = Self::zero(level);
         key.fill_from_seed(seed);
@@ -431,21 +449,55 @@ where
         wiping_stack::<K, _>(Frames::MakeKey, || Self::parse_at(Level::detect(), expanded))
     }
 
+    /// [`DecapsulationKey::parse`] in the caller's place, as [`DecapsulationKey::from_seed_in`]. A place is
+    /// empty after an error, but for that of a length, which leaves what is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`DecapsulationKey::parse`].
+    pub fn parse_in<'a>(
+        place: &'a mut Option<Self>,
+        expanded: &[u8],
+    ) -> Result<&'a mut Self, Error> {
+        Self::parse_in_at(Level::detect(), place, expanded)
+    }
+
+    pub(crate) fn parse_in_at<'a>(
+        level: Level,
+        place: &'a mut Option<Self>,
+        expanded: &[u8],
+    ) -> Result<&'a mut Self, Error> {
+        Error::check_length(expanded, decapsulation_key_bytes(K))?;
+        let parsed = wiping_stack::<K, _>(Frames::FillKey, || {
+            place.insert(Self::zero(level)).fill_from_expanded(expanded)
+        });
+        if parsed.is_err() {
+            *place = None;
+        }
+        parsed.map(|()| place.as_mut().expect("filled"))
+    }
+
     pub(crate) fn parse_at(level: Level, expanded: &[u8]) -> Result<Self, Error> {
+        let mut key = Self::zero(level);
+        key.fill_from_expanded(expanded)?;
+        Ok(key)
+    }
+
+    #[inline(never)]
+    fn fill_from_expanded(&mut self, expanded: &[u8]) -> Result<(), Error> {
         Error::check_length(expanded, decapsulation_key_bytes(K))?;
         let (s, rest) = expanded.split_at(POLY_BYTES * K);
         let (ek, rest) = rest.split_at(encapsulation_key_bytes(K));
         let (hash, z) = rest.split_at(SYM_BYTES);
         ct::secret!(s);
         ct::secret!(z);
-        let mut key = Self::zero(level);
-        key.encapsulation_key.fill(ek)?;
-        if key.encapsulation_key.hash != hash {
+        self.encapsulation_key.fill(ek)?;
+        if self.encapsulation_key.hash != hash {
             return Err(Error::KeyHash);
         }
-        dispatch!(level, b => key.decode_s(b, s));
-        key.z.0.copy_from_slice(z);
-        Ok(key)
+        dispatch!(self.encapsulation_key.level, b => self.decode_s(b, s));
+        self.z.0.copy_from_slice(z);
+        Ok(())
     }
 
     fn decode_s<B: Backend>(&mut self, b: B, bytes: &[u8]) {

@@ -9,7 +9,7 @@
 
 use core::{array, fmt, hint::black_box};
 
-use keccak::{backend::Level, dispatch};
+use keccak::{backend::Level, dispatch, sponge::Sponge};
 use rand_core::{CryptoRng, TryCryptoRng};
 use subtle::Choice;
 
@@ -17,7 +17,7 @@ use crate::{
     Ciphertext, Error, SEED_BYTES, Seed, SharedSecret,
     backend::Backend,
     ct::{self, Frames, SecretBytes, wiping_stack},
-    hash,
+    hash::{self, SHAKE_SUFFIX, XOF_RATE},
     k_pke::{NttVector, zero_vector},
     params::{
         Bytes, CiphertextBytes, ETA2, EncapsulationKeyBytes, MlKem, N, POLY_BYTES, ParameterSet,
@@ -70,8 +70,9 @@ where
     /// (ML-KEM.Encaps). Draws 32 bytes.
     pub fn encap<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> (Ciphertext<K>, SharedSecret) {
         wiping_stack::<K, _>(Frames::Small, || {
-            let Ok(pair) = self.draw_and_encap(|m| rng.try_fill_bytes(m));
-            pair
+            let mut m = SecretBytes::ZERO;
+            rng.fill_bytes(&mut m.0);
+            self.encap_message(&m.0)
         })
     }
 
@@ -84,7 +85,7 @@ where
         &self,
         rng: &mut R,
     ) -> Result<(Ciphertext<K>, SharedSecret), R::Error> {
-        wiping_stack::<K, _>(Frames::Small, || self.draw_and_encap(|m| rng.try_fill_bytes(m)))
+        wiping_stack::<K, _>(Frames::SmallResult, || self.draw_and_encap(|m| rng.try_fill_bytes(m)))
     }
 
     /// [`SmallEncapsulationKey::encap`] with the operating system's generator.
@@ -94,7 +95,7 @@ where
     /// The operating system's.
     #[cfg(feature = "getrandom")]
     pub fn encap_os(&self) -> Result<(Ciphertext<K>, SharedSecret), getrandom::Error> {
-        wiping_stack::<K, _>(Frames::Small, || self.draw_and_encap(getrandom::fill))
+        wiping_stack::<K, _>(Frames::SmallResult, || self.draw_and_encap(getrandom::fill))
     }
 
     fn draw_and_encap<E>(
@@ -228,8 +229,9 @@ where
 impl<const K: usize> zeroize::ZeroizeOnDrop for SmallDecapsulationKey<K> where MlKem<K>: ParameterSet
 {}
 
-/// The largest output of PRF_eta; a block of the XOF is shorter.
-const BLOCK_BYTES: usize = 192;
+/// The most bytes that one polynomial comes from or goes to: an output of PRF_3, a block of the XOF, or a
+/// polynomial of u at 11 bits.
+const BLOCK_BYTES: usize = 352;
 
 /// All that the operations work in, but for one vector: s, then y.
 pub(crate) struct Scratch {
@@ -292,6 +294,7 @@ fn noise<B: Backend>(
 }
 
 /// The entry of the matrix at row i and column j.
+#[inline(never)]
 fn entry<B: Backend>(
     b: B,
     rho: &[u8; SYM_BYTES],
@@ -300,8 +303,9 @@ fn entry<B: Backend>(
     block: &mut [u8; BLOCK_BYTES],
     out: &mut NttPoly,
 ) {
-    let mut xof = hash::xof(b, rho, &[j as u8, i as u8]);
-    let block = &mut block[..hash::XOF_RATE];
+    let mut xof = Sponge::new(XOF_RATE);
+    hash::absorb(b, &mut xof, SHAKE_SUFFIX, [rho, &[j as u8, i as u8]]);
+    let block = &mut block[..XOF_RATE];
     let mut found = 0;
     while found < N {
         hash::squeeze(b, &mut xof, block);
@@ -371,8 +375,6 @@ fn encrypt<B: Backend, const K: usize>(
         noise(b, r, j, eta1(K), block, poly);
         b.ntt(poly, y);
     }
-    let mut compressed = [0; 32 * 11];
-    let compressed = &mut compressed[..32 * du(K)];
     for j in 0..K {
         products.clear();
         for (i, y) in y.iter().enumerate() {
@@ -382,6 +384,7 @@ fn encrypt<B: Backend, const K: usize>(
         products.inverse(b, poly);
         noise(b, r, K + j, ETA2, block, term);
         b.add(poly, term);
+        let compressed = &mut block[..32 * du(K)];
         b.compress_and_encode(du(K), poly, compressed);
         ct::secret!(compressed);
         out(32 * du(K) * j, compressed);
@@ -396,7 +399,7 @@ fn encrypt<B: Backend, const K: usize>(
     b.add(poly, term);
     b.decode_and_decompress(1, m, term);
     b.add(poly, term);
-    let compressed = &mut compressed[..32 * dv(K)];
+    let compressed = &mut block[..32 * dv(K)];
     b.compress_and_encode(dv(K), poly, compressed);
     ct::secret!(compressed);
     out(32 * du(K) * K, compressed);
