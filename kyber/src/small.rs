@@ -127,7 +127,6 @@ where
 }
 
 /// A private key, as its seed: 64 bytes. Wiped on drop.
-#[derive(Clone)]
 pub struct SmallDecapsulationKey<const K: usize>
 where
     MlKem<K>: ParameterSet,
@@ -182,7 +181,7 @@ where
     }
 
     pub(crate) fn from_seed_at(level: Level, seed: &Seed) -> Self {
-        Self { seed: seed.clone(), level }
+        wiping_stack::<0, _>(Frames::Bytes, || Self { seed: seed.clone(), level })
     }
 
     /// The seed.
@@ -214,6 +213,15 @@ where
             dispatch!(self.level, b => decap::<_, K>(b, seed, ciphertext, encoded, &mut secret));
             SharedSecret(secret)
         })
+    }
+}
+
+impl<const K: usize> Clone for SmallDecapsulationKey<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    fn clone(&self) -> Self {
+        Self::from_seed_at(self.level, &self.seed)
     }
 }
 

@@ -390,7 +390,7 @@ fn nothing_is_left_on_the_stack() {
         every_operation::<2>(&Limits {
             making_keys: 20 << 10,
             small: (7 << 10) + 64,
-            others: 14 << 10,
+            others: 15 << 10,
         });
         every_operation::<3>(&Limits { making_keys: 26 << 10, small: 8 << 10, others: 16 << 10 });
         every_operation::<4>(&Limits {
