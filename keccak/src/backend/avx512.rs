@@ -92,14 +92,15 @@ macro_rules! lane {
         #[derive(Clone, Copy)]
         pub struct $type($register);
 
+        // Not `inline(always)`: unoptimised builds would have a frame of 187 KiB for a permutation.
         impl Lane for $type {
             const THREE_INPUT: bool = true;
-            #[inline(always)]
+            #[inline]
             fn xor(self, other: Self) -> Self {
                 // SAFETY: a value proves AVX-512.
                 Self(unsafe { $xor(self.0, other.0) })
             }
-            #[inline(always)]
+            #[inline]
             fn xor3(self, second: Self, third: Self) -> Self {
                 if NO_THREE_INPUT {
                     return self.xor(second).xor(third);
@@ -107,12 +108,12 @@ macro_rules! lane {
                 // SAFETY: a value proves AVX-512.
                 Self(unsafe { $ternary::<XOR3>(self.0, second.0, third.0) })
             }
-            #[inline(always)]
+            #[inline]
             fn rotate_left<const BY: u32>(self) -> Self {
                 // SAFETY: a value proves AVX-512. With a constant count this is the immediate form.
                 Self(unsafe { $rotate(self.0, $splat(BY as i64)) })
             }
-            #[inline(always)]
+            #[inline]
             fn chi(self, second: Self, third: Self) -> Self {
                 if NO_THREE_INPUT {
                     // SAFETY: a value proves AVX-512.
