@@ -39,6 +39,9 @@
 //! hash in expanded form, so that every further operation on it is faster. A wrong ciphertext of the
 //! right length is not an error: [`DecapsulationKey::decap`] then gives a secret that nobody else has.
 //!
+//! Where memory is short, [`SmallDecapsulationKey`] and [`SmallEncapsulationKey`] hold nothing but their
+//! bytes and run on a few KiB of stack; results are the same.
+//!
 //! Secrets are handled in constant time, passed by reference, wiped on drop and not shown by `Debug`.
 //!
 //! | FIPS 203 | here |
@@ -46,7 +49,7 @@
 //! | algorithms 16 and 19, ML-KEM.KeyGen | [`DecapsulationKey::from_seed`], [`DecapsulationKey::generate`] |
 //! | algorithms 17 and 20, ML-KEM.Encaps; section 7.2, key check | [`EncapsulationKey::encap`]; [`EncapsulationKey::parse`] |
 //! | algorithms 18 and 21, ML-KEM.Decaps; section 7.3, checks | [`DecapsulationKey::decap`]; [`DecapsulationKey::parse`], [`Ciphertext::parse`] |
-//! | algorithms 13, 14, 15, K-PKE | `k_pke::{key_gen, encrypt, decrypt}` |
+//! | algorithms 13, 14, 15, K-PKE | `k_pke::{key_gen, encrypt, decrypt}`, and on little memory in `small` |
 //! | algorithms 9, 10, NTT and inverse | `poly::{ntt, ntt_inverse}` |
 //! | algorithms 11, 12, MultiplyNTTs and BaseCaseMultiply | `poly::dot` |
 //! | algorithms 7, 8, SampleNTT and SamplePolyCBD | `sample::{accept_vartime, sample_poly_cbd}`, `schedule` |
