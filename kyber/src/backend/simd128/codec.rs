@@ -157,13 +157,30 @@ const fn factors(d: usize, first: usize, bytes: usize) -> [u8; 16] {
     table
 }
 
-/// Run i of `bytes`, each coefficient at the top of its word. Bits below it are not cleared.
+/// Gives `each` all runs of `bytes` by number, each coefficient at the top of its word. Bits below it are not
+/// cleared.
 #[inline(always)]
-fn run<const D: usize>(bytes: &[u8], i: usize) -> v128 {
-    // At the end of `bytes` the sixteen bytes begin before the run.
-    let at = usize::min(D * i, bytes.len() - 16);
-    let v = load_bytes(bytes[at..].first_chunk().expect("inside"));
-    let start = (D * i - at) as u8;
+fn for_runs<const D: usize, const BYTES: usize>(
+    bytes: &[u8; BYTES],
+    mut each: impl FnMut(usize, v128),
+) {
+    const { assert!(BYTES == 32 * D) };
+    let mut i = 0;
+    while D * i <= BYTES - 16 {
+        each(i, run::<D>(load_bytes(bytes[D * i..].first_chunk().expect("inside")), 0));
+        i += 1;
+    }
+    // Sixteen bytes would end after the others.
+    let last = load_bytes(bytes.last_chunk().expect("more than sixteen bytes"));
+    while i < N >> 3 {
+        each(i, run::<D>(last, (D * i - (BYTES - 16)) as u8));
+        i += 1;
+    }
+}
+
+/// The run that begins at byte `start` of `v`, as in [`for_runs`].
+#[inline(always)]
+fn run<const D: usize>(v: v128, start: u8) -> v128 {
     if const { width(D) == 2 } {
         let words = look_up(v, const { &spread(D, 0, width(D)) }, start);
         return i16x8_mul(words, load_bytes(const { &factors(D, 0, width(D)) }));
@@ -187,29 +204,22 @@ pub(super) fn decode_and_decompress<const D: usize, const BYTES: usize>(
     bytes: &[u8; BYTES],
     f: &mut [i16; N],
 ) {
-    const { assert!(BYTES == 32 * D) };
     let mask = u16x8_splat(const { ((1 << D) - 1) << (15 - D) });
-    for i in 0..N >> 3 {
-        let y = v128_and(u16x8_shr(run::<D>(bytes, i), 1), mask);
+    for_runs::<D, BYTES>(bytes, |i, v| {
+        let y = v128_and(u16x8_shr(v, 1), mask);
         set_coefficients(f, i, i16x8_q15mulr_sat(y, i16x8_splat(Q)));
-    }
-}
-
-/// Run i of 12-bit values.
-#[inline(always)]
-fn values_12(bytes: &[u8], i: usize) -> v128 {
-    u16x8_shr(run::<12>(bytes, i), 4)
+    });
 }
 
 /// ByteDecode_12 without the reduction: the values as they are, and whether all are below q.
 #[inline(always)]
 pub(super) fn decode_12(bytes: &[u8; 384], f: &mut [i16; N]) -> bool {
     let mut too_large = i16x8_splat(0);
-    for i in 0..N >> 3 {
-        let v = values_12(bytes, i);
+    for_runs::<12, 384>(bytes, |i, v| {
+        let v = u16x8_shr(v, 4);
         too_large = v128_or(too_large, i16x8_gt(v, i16x8_splat(Q - 1)));
         set_coefficients(f, i, v);
-    }
+    });
     !v128_any_true(too_large)
 }
 
@@ -246,7 +256,7 @@ pub(super) fn accept_vartime(bytes: &[u8; ENTRY_BYTES], out: &mut [i16; N]) -> u
     while let (Some(sixteen), Some(place)) =
         (bytes[12 * i..].first_chunk::<16>(), out[count..].first_chunk_mut::<8>())
     {
-        let v = values_12(sixteen, 0);
+        let v = u16x8_shr(run::<12>(load_bytes(sixteen), 0), 4);
         let mask = i16x8_bitmask(i16x8_lt(v, i16x8_splat(Q)));
         let choice = load_bytes(&CHOICES.0[usize::from(mask)]);
         store(i8x16_swizzle(v, choice), place);
