@@ -26,8 +26,6 @@ pub(crate) fn accept_vartime(bytes: &[u8], out: &mut [i16; N], mut count: usize)
                 accepted += usize::from(candidate(i) < Q);
             }
             count += accepted;
-        } else if count == N {
-            break;
         } else {
             for i in 0..4 {
                 if let (true, Some(place)) = (candidate(i) < Q, out.get_mut(count)) {

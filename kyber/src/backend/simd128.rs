@@ -17,7 +17,7 @@ use super::{Backend, array, array_mut};
 use crate::{
     lanes::{self, LaneZetas, Lanes, lane_zetas},
     poly::{NttPoly, Poly, Row, Vector},
-    sample::{self, ENTRY_BYTES},
+    sample,
 };
 
 impl Backend for Simd128 {
@@ -45,11 +45,6 @@ impl Backend for Simd128 {
     }
 
     #[inline(never)]
-    fn sample_ntt(self, bytes: &[u8; ENTRY_BYTES], out: &mut NttPoly) -> usize {
-        codec::accept_vartime(bytes, &mut out.0)
-    }
-
-    #[inline(never)]
     fn sample_poly_cbd(self, eta: usize, bytes: &[u8], out: &mut Poly) {
         match eta {
             2 => codec::sample_poly_cbd_2(array(bytes), &mut out.0),
@@ -69,24 +64,8 @@ impl Backend for Simd128 {
     }
 
     #[inline(never)]
-    fn decode_and_decompress(self, d: usize, bytes: &[u8], out: &mut Poly) {
-        match d {
-            1 => codec::decode_and_decompress::<1, 32>(array(bytes), &mut out.0),
-            4 => codec::decode_and_decompress::<4, 128>(array(bytes), &mut out.0),
-            5 => codec::decode_and_decompress::<5, 160>(array(bytes), &mut out.0),
-            10 => codec::decode_and_decompress::<10, 320>(array(bytes), &mut out.0),
-            _ => codec::decode_and_decompress::<11, 352>(array(bytes), &mut out.0),
-        }
-    }
-
-    #[inline(never)]
     fn encode_12(self, f: &NttPoly, out: &mut [u8]) {
         codec::encode_12(&f.0, array_mut(out));
-    }
-
-    #[inline(never)]
-    fn decode_12(self, bytes: &[u8], out: &mut NttPoly) -> bool {
-        codec::decode_12(array(bytes), &mut out.0)
     }
 }
 
