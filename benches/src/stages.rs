@@ -24,7 +24,7 @@ const FRESH: usize = 64;
 struct Paged<T>(T);
 
 /// The backends to compare where none is named; the other forms are kept for comparison only.
-const BACKENDS: [&str; 3] = ["portable", "avx2", "avx512"];
+const BACKENDS: [&str; 4] = ["portable", "avx2", "avx512", "simd128"];
 
 /// Three digits or more.
 fn short(nanoseconds: f64) -> String {
@@ -113,12 +113,13 @@ impl Row {
     }
 }
 
-/// Every stage of ML-KEM in three sizes, and the permutation of 1, 4 and 8 states.
+/// Every stage of ML-KEM in three sizes, and the permutation of 1, 2, 4 and 8 states.
 pub fn rows(levels: &[Level], source: &dyn Fn() -> Source) -> Vec<Row> {
     let mut all = rows_of::<2>(levels, source);
     all.extend(rows_of::<3>(levels, source));
     all.extend(rows_of::<4>(levels, source));
-    all.extend([permutations::<1>(levels), permutations::<4>(levels), permutations::<8>(levels)]);
+    all.extend([permutations::<1>(levels), permutations::<2>(levels)]);
+    all.extend([permutations::<4>(levels), permutations::<8>(levels)]);
     all
 }
 
@@ -197,7 +198,7 @@ mod tests {
     fn a_row_for_everything() {
         let levels = levels(None);
         let mut rows = rows(&levels, &kem::csprng);
-        assert_eq!(rows.len(), 3 * Stage::ALL.len() + 3);
+        assert_eq!(rows.len(), 3 * Stage::ALL.len() + 4);
         assert_eq!(rows[0].label(), "ML-KEM-512 MatrixAndHash");
         assert_eq!(rows.last().map(Row::label).as_deref(), Some("Keccak f1600 of 8"));
         for row in &mut rows {

@@ -14,6 +14,8 @@ mod interleaved;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod scalar;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -23,18 +25,23 @@ pub use complemented::Complemented;
 pub use interleaved::U32x2;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 pub use neon::{Neon, NeonSha3};
-pub use scalar::{Form, Interleaved, Planes, Scalar};
+pub use scalar::{Form, Interleaved, Planes, Scalar, Unrolled};
 #[cfg(feature = "hazmat")]
-pub use scalar::{Rolled, RolledOpaque, Unrolled};
+pub use scalar::{Rolled, RolledOpaque};
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub use simd128::Simd128;
 
 use crate::{
     permutation::{LANES, ROUND_CONSTANTS, ROUNDS},
     sponge::State,
 };
 
-/// The fastest portable form for the target's words. WebAssembly has 32-bit pointers and 64-bit words.
-#[cfg(any(not(target_pointer_width = "32"), target_family = "wasm"))]
+/// The fastest portable form for the target's words.
+#[cfg(not(any(target_pointer_width = "32", target_family = "wasm")))]
 pub type Portable = Scalar<Planes>;
+/// The fastest portable form for the target's words. WebAssembly has 64-bit words, whatever its pointers.
+#[cfg(target_family = "wasm")]
+pub type Portable = Scalar<Unrolled>;
 /// The fastest portable form for the target's words.
 #[cfg(all(target_pointer_width = "32", not(target_family = "wasm")))]
 pub type Portable = Scalar<Interleaved>;
@@ -184,6 +191,8 @@ pub enum Kind {
     Neon(Neon),
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     NeonSha3(NeonSha3),
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128(Simd128),
 }
 
 impl Level {
@@ -206,6 +215,10 @@ impl Level {
             return Self(Kind::NeonSha3(b));
         } else if let Some(b) = Neon::get() {
             return Self(Kind::Neon(b));
+        }
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        if let Some(b) = Simd128::get() {
+            return Self(Kind::Simd128(b));
         }
         Self::portable()
     }
@@ -230,9 +243,12 @@ impl Level {
         let vectors = [Avx2::get().map(Kind::Avx2), Avx512::get().map(Kind::Avx512)];
         #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
         let vectors = [Neon::get().map(Kind::Neon), NeonSha3::get().map(Kind::NeonSha3)];
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        let vectors = [Simd128::get().map(Kind::Simd128)];
         #[cfg(not(any(
             target_arch = "x86_64",
-            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+            all(target_arch = "wasm32", target_feature = "simd128")
         )))]
         let vectors: [Option<Kind>; 0] = [];
         forms.into_iter().chain(vectors.into_iter().flatten()).map(Self)
@@ -266,6 +282,8 @@ impl Level {
             Kind::Neon(_) => "neon",
             #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
             Kind::NeonSha3(_) => "neon-sha3",
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Kind::Simd128(_) => "simd128",
         }
     }
 
@@ -324,6 +342,8 @@ macro_rules! __match_level {
             $crate::backend::Kind::Neon($b) => $body,
             #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
             $crate::backend::Kind::NeonSha3($b) => $body,
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            $crate::backend::Kind::Simd128($b) => $body,
         }
     };
 }

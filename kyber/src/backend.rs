@@ -11,6 +11,8 @@ mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod portable;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 
 /// The kernels of sampling and coding, from the module `codec` of a backend whose functions need the
 /// features that its token proves.
@@ -81,7 +83,8 @@ use codec_kernels;
 /// The length that the caller has given it.
 #[cfg(any(
     target_arch = "x86_64",
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128")
 ))]
 fn array<const LEN: usize>(bytes: &[u8]) -> &[u8; LEN] {
     bytes.try_into().expect("the length of a kernel's input")
@@ -90,7 +93,8 @@ fn array<const LEN: usize>(bytes: &[u8]) -> &[u8; LEN] {
 /// The length that the caller has given it.
 #[cfg(any(
     target_arch = "x86_64",
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128")
 ))]
 fn array_mut<const LEN: usize>(bytes: &mut [u8]) -> &mut [u8; LEN] {
     bytes.try_into().expect("the length of a kernel's output")
@@ -223,7 +227,8 @@ pub(crate) trait Backend: keccak::backend::Backend {
     test,
     any(
         target_arch = "x86_64",
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "wasm32", target_feature = "simd128")
     )
 ))]
 mod tests {
@@ -391,6 +396,13 @@ mod tests {
     #[test]
     fn neon_kernels_equal_the_portable_ones() {
         let a = keccak::backend::Neon::get().expect("NEON is part of the target");
+        keccak::dispatch!(Level::portable(), b => check(a, b));
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    #[test]
+    fn simd128_kernels_equal_the_portable_ones() {
+        let a = keccak::backend::Simd128::get().expect("vectors are part of the target");
         keccak::dispatch!(Level::portable(), b => check(a, b));
     }
 }

@@ -185,6 +185,12 @@ where
         Self::parse_at(Level::detect(), bytes)
     }
 
+    /// The backend that the key is on: the detected one, unless `hazmat` or a test chose another. Where detection is
+    /// done by the compiler, it then leaves the code of all others out.
+    pub(crate) fn level(&self) -> Level {
+        if cfg!(any(feature = "hazmat", test)) { self.level } else { Level::detect() }
+    }
+
     pub(crate) fn parse_at(level: Level, bytes: &[u8]) -> Result<Self, Error> {
         let mut key = Self::zero(level);
         key.fill(bytes)?;
@@ -195,7 +201,7 @@ where
     fn fill(&mut self, bytes: &[u8]) -> Result<(), Error> {
         Error::check_length(bytes, encapsulation_key_bytes(K))?;
         self.bytes.as_mut().copy_from_slice(bytes);
-        dispatch!(self.level, b => self.expand(b))
+        dispatch!(self.level(), b => self.expand(b))
     }
 
     fn expand<B: Backend>(&mut self, b: B) -> Result<(), Error> {
@@ -270,7 +276,7 @@ where
         let mut ciphertext = Ciphertext(CiphertextBytes::<K>::ZERO);
         let mut secret = SharedSecret(SecretBytes::ZERO);
         let out = ciphertext.0.as_mut();
-        dispatch!(self.level, b => self.encap_internal(b, m, out, &mut secret));
+        dispatch!(self.level(), b => self.encap_internal(b, m, out, &mut secret));
         (ciphertext, secret)
     }
 
@@ -418,7 +424,7 @@ where
 
     #[inline(never)]
     fn fill_from_seed(&mut self, seed: &Seed) {
-        dispatch!(self.encapsulation_key.level, b => self.fill_from_seed_on(b, seed));
+        dispatch!(self.encapsulation_key.level(), b => self.fill_from_seed_on(b, seed));
     }
 
     fn fill_from_seed_on<B: Backend>(&mut self, b: B, seed: &Seed) {
@@ -495,7 +501,7 @@ where
         if self.encapsulation_key.hash != hash {
             return Err(Error::KeyHash);
         }
-        dispatch!(self.encapsulation_key.level, b => self.decode_s(b, s));
+        dispatch!(self.encapsulation_key.level(), b => self.decode_s(b, s));
         self.z.0.copy_from_slice(z);
         Ok(())
     }
@@ -512,7 +518,7 @@ where
         let (s, rest) = out.as_mut().split_at_mut(POLY_BYTES * K);
         let (ek, rest) = rest.split_at_mut(encapsulation_key_bytes(K));
         let (hash, z) = rest.split_at_mut(SYM_BYTES);
-        let level = self.encapsulation_key.level;
+        let level = self.encapsulation_key.level();
         wiping_stack::<K, _>(Frames::Use, || dispatch!(level, b => self.encode_s(b, s)));
         ek.copy_from_slice(self.encapsulation_key.bytes.as_ref());
         hash.copy_from_slice(&self.encapsulation_key.hash);
@@ -537,7 +543,7 @@ where
     pub fn decap(&self, ciphertext: &Ciphertext<K>) -> SharedSecret {
         wiping_stack::<K, _>(Frames::Use, || {
             let mut secret = SharedSecret(SecretBytes::ZERO);
-            let level = self.encapsulation_key.level;
+            let level = self.encapsulation_key.level();
             dispatch!(level, b => self.decap_internal(b, ciphertext, &mut secret));
             secret
         })

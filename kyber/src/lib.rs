@@ -83,6 +83,7 @@ mod kem;
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     test
 ))]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]

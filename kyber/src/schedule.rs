@@ -278,8 +278,9 @@ impl<const K: usize> Schedule<K> {
     /// Moves the first `width` lanes but those that wait; idle ones may change.
     fn permute<B: Backend>(&mut self, b: B, waiting: u8, width: usize) {
         let state = &mut self.state;
-        if B::Four::COUNT == 1 {
-            bits(self.busy & !waiting).for_each(|l| permute_one(b, state, ROUNDS, l));
+        let moving = self.busy & !waiting;
+        if B::Four::COUNT == 1 || moving.count_ones() == 1 {
+            bits(moving).for_each(|l| permute_one(b, state, ROUNDS, l));
             return;
         }
         let mut kept = [[0; 25]; 2];
@@ -339,7 +340,7 @@ impl<const K: usize> Schedule<K> {
         match B::Eight::COUNT {
             // One after the other: a lane more costs what its blocks cost.
             1 => return LANES,
-            4 => return 4,
+            few @ ..8 => return few,
             _ => {}
         }
         let (mut total, mut longest) = (self.blocks_left, 0);
@@ -459,7 +460,7 @@ impl<const K: usize> Schedule<K> {
                 moving &= !(1 << l);
             }
         }
-        if B::Four::COUNT == 1 || moving.count_ones() <= 1 {
+        if B::Four::COUNT <= 2 || moving.count_ones() <= 1 {
             for l in bits(moving) {
                 let place = usize::from(self.lanes[l].place);
                 let block = &mut self.squeezed.0[l][place..place + XOF_RATE];
@@ -536,7 +537,8 @@ fn block_at(bytes: &mut [u8; SQUEEZED_BYTES], lane: Lane) -> &mut [u8; COPIED_BY
     test,
     any(
         target_arch = "x86_64",
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "wasm32", target_feature = "simd128")
     )
 ))]
 mod tests {
@@ -606,5 +608,17 @@ mod tests {
             [[6, 0], [9, 0], [15, 0]]
         );
         assert_eq!([encrypt::<3, _>(b, false), encrypt::<3, _>(b, true)], [[2, 0], [9, 0]]);
+    }
+
+    /// One pair in a call: every hash rides along.
+    #[cfg(target_arch = "wasm32")]
+    #[test]
+    fn calls_on_simd128() {
+        let b = keccak::backend::Simd128::get().expect("vectors are part of the target");
+        assert_eq!(
+            [parse::<2, _>(b), parse::<3, _>(b), parse::<4, _>(b)],
+            [[9, 0], [18, 0], [30, 0]]
+        );
+        assert_eq!([encrypt::<3, _>(b, false), encrypt::<3, _>(b, true)], [[4, 0], [9, 0]]);
     }
 }

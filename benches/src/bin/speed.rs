@@ -35,7 +35,7 @@ struct Args {
     /// Compare the forms of Keccak under ML-KEM, in turn in short rounds: rolled (before), then the others (after)
     #[arg(long, conflicts_with_all = ["backend", "json"])]
     before_after: bool,
-    /// Report the stages of ML-KEM one by one, and the permutation of 1, 4 and 8 states, with a column for each backend
+    /// Report the stages of ML-KEM one by one, and the permutation of 1, 2, 4 and 8 states, with a column for each backend
     #[arg(long, conflicts_with_all = ["list", "before_after"])]
     stages: bool,
 }

@@ -115,7 +115,6 @@ form! {
     /// Plane by plane over two `u32`, the form for 32-bit CPUs.
     Interleaved, U32x2, |b, a, rounds| permutation::planes(b, a, rounds)
 }
-#[cfg(feature = "hazmat")]
 form! {
     /// Rho and pi as one chain of 24 steps over `u64`.
     Unrolled, u64, |b, a, rounds| permutation::unrolled(b, a, rounds)
