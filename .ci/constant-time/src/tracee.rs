@@ -24,11 +24,14 @@ use nix::{
         uio::{RemoteIoVec, process_vm_readv},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
+    time::ClockId,
     unistd::Pid,
 };
 
-/// More than any operation takes.
-const ENDLESS: Duration = Duration::from_secs(2);
+/// Of the processor's time, a hundred times what an operation takes; other programs run too.
+const ENDLESS: Duration = Duration::from_millis(50);
+/// For what waits instead.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// The process; killed on drop.
 pub struct Tracee {
@@ -91,9 +94,13 @@ impl Tracee {
             return false;
         }
         let start = Instant::now();
+        let within_limits = || {
+            let clock = ClockId::pid_cpu_clock_id(self.pid).and_then(ClockId::now);
+            clock.is_ok_and(|time| Duration::from(time) < ENDLESS) && start.elapsed() < STUCK
+        };
         loop {
             match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::StillAlive) if start.elapsed() < ENDLESS => thread::yield_now(),
+                Ok(WaitStatus::StillAlive) if within_limits() => thread::yield_now(),
                 status => return status == Ok(WaitStatus::Stopped(self.pid, Signal::SIGTRAP)),
             }
         }
