@@ -1,5 +1,7 @@
 //! What touches secrets as bytes: wiping, comparing, selecting. No branch or index depends on them.
 
+// With the other unsafe code.
+#[path = "backend/marks.rs"]
 pub(crate) mod marks;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};

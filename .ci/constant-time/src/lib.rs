@@ -2,6 +2,14 @@
 //! target makes the code of both crates: what the search for divisions looks through. Without `std`.
 #![no_std]
 
+#[cfg(feature = "trace")]
+extern crate std;
+
+#[cfg(target_arch = "x86_64")]
+pub mod backend;
+#[cfg(feature = "trace")]
+pub mod tracee;
+
 use kyber::{Error, Seed, SharedSecret};
 use rand_core::CryptoRng;
 

@@ -1,14 +1,17 @@
 //! Runs every operation with its secrets marked, on the backend that the argument names (`--list` names those
 //! of this machine). MemorySanitizer or memcheck report what a secret decides; this program makes sure that
 //! there is something to report: that every secret result is still marked and every public one is not.
+//!
+//! An operation more: a call in `check_exchange`, with its results; another way to decapsulate is another closure
+//! for `check_decap`. In `../lib.rs` it is a function of `operations`.
 
 use constant_time::find_d;
 use kyber::{
-    Bytes, CiphertextBytes, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem, ParameterSet,
-    Seed, SharedSecret, hazmat::Level,
+    Bytes, Ciphertext, CiphertextBytes, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem,
+    ParameterSet, Seed, SharedSecret, hazmat::Level,
 };
 
-#[path = "../../../../kyber/src/ct/marks.rs"]
+#[path = "../../../../kyber/src/backend/marks.rs"]
 #[allow(dead_code)] // Not all of it is used here.
 mod marks;
 // Where the macros look for it.
@@ -22,11 +25,7 @@ const TWELVE_BITS: usize = 384;
 /// Whether each of these bytes has a secret bit.
 #[cfg(constant_time = "msan")]
 fn all_marked(bytes: &[u8]) -> bool {
-    unsafe extern "C" {
-        fn __msan_test_shadow(start: *const core::ffi::c_void, bytes: usize) -> isize;
-    }
-    // SAFETY: reads the sanitizer's shadow of one byte of the slice.
-    bytes.iter().all(|byte| unsafe { __msan_test_shadow((&raw const *byte).cast(), 1) } == 0)
+    bytes.iter().all(constant_time::backend::is_marked)
 }
 
 /// Whether each of these bytes has a secret bit.
@@ -78,19 +77,26 @@ impl rand_core::TryRng for SecretRng {
 
 impl rand_core::TryCryptoRng for SecretRng {}
 
-/// Decapsulates, and says whether the result is the expected secret.
-fn decaps<const K: usize>(
-    key: &DecapsulationKey<K>,
-    ciphertext: &[u8],
+/// A decapsulation, by whatever form of private key, of a ciphertext as it should be and of wrong ones.
+fn check_decap<const K: usize>(
+    decap: impl Fn(&Ciphertext<K>) -> SharedSecret,
+    ciphertext: &CiphertextBytes<K>,
     expected: &SharedSecret,
-) -> bool
-where
+) where
     MlKem<K>: ParameterSet,
 {
-    let ciphertext = kyber::Ciphertext::<K>::parse(ciphertext).expect("the right length");
-    let secret = key.decap(&ciphertext);
-    expect_secret("the result of decap", secret.as_bytes());
-    secret == *expected
+    let accepts = |bytes: &CiphertextBytes<K>| {
+        let secret = decap(&Ciphertext::parse(bytes.as_ref()).expect("the right length"));
+        expect_secret("the result of decap", secret.as_bytes());
+        secret == *expected
+    };
+    assert!(accepts(ciphertext), "a valid ciphertext");
+    let last = ciphertext.as_ref().len() - 1;
+    for place in [0, last / 2, last] {
+        let mut invalid = ciphertext.clone();
+        invalid.as_mut()[place] ^= 1;
+        assert!(!accepts(&invalid), "an invalid ciphertext");
+    }
 }
 
 fn check_exchange<const K: usize>(level: Level, d: [u8; 32])
@@ -123,12 +129,7 @@ where
     expect_public("the ciphertext", ciphertext.as_ref());
 
     for key in [&key, &parsed, &key.clone()] {
-        assert!(decaps(key, ciphertext.as_ref(), &secret), "a valid ciphertext");
-        for place in [0, ciphertext.as_ref().len() / 2, ciphertext.as_ref().len() - 1] {
-            let mut invalid = ciphertext.clone();
-            invalid.as_mut()[place] ^= 1;
-            assert!(!decaps(key, invalid.as_ref(), &secret), "an invalid ciphertext");
-        }
+        check_decap(|ciphertext| key.decap(ciphertext), &ciphertext, &secret);
     }
 }
 
@@ -140,7 +141,7 @@ where
     let mut rng = SecretRng(0);
     let key = DecapsulationKey::<K>::generate(&mut rng);
     let (ciphertext, secret) = key.encapsulation_key().encap(&mut rng);
-    assert!(decaps(&key, ciphertext.as_bytes().as_ref(), &secret));
+    check_decap(|ciphertext| key.decap(ciphertext), ciphertext.as_bytes(), &secret);
     expect_secret("the seed", key.seed().expect("a generated key").as_bytes());
 }
 

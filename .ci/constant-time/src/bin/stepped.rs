@@ -1,23 +1,44 @@
-//! Runs one operation between two breakpoints, for `trace`: stepped BACKEND SET OPERATION VARIANT. Variants differ
-//! in their secrets only, as far as an observer is concerned: `0` is the base, `1` has other secrets throughout.
-//! For decap, `2` and `3` are `0` with the first and the last byte of the ciphertext changed.
+//! Runs one operation between two breakpoints, for `trace` and `faults`: stepped BACKEND SET OPERATION VARIANT.
+//! Variants differ in their secrets only, as far as an observer is concerned: `0` is the base, `1` has other
+//! secrets throughout. For what decapsulates, the others are `0` with the ciphertext changed: a bit in its first
+//! byte in `2`, in its last in `3`, bits all over in `4`. Each of them decrypts to the same m.
+//!
+//! An operation more: a line in `OPERATIONS`, an arm in `run`.
 
 use std::hint::black_box;
 
-use constant_time::find_d;
+use constant_time::{backend, find_d};
 use kyber::{
     Bytes, Ciphertext, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem, ParameterSet,
     Seed, hazmat::Level,
 };
 
+/// What there is, and how many variants of it.
+const OPERATIONS: [(&str, u8); 4] = [("generate", 2), ("parse", 2), ("encap", 2), ("decap", 5)];
+
 /// Runs `f` between two breakpoints.
 fn stepped<R>(f: impl FnOnce() -> R) -> R {
-    // SAFETY: the tracer passes over the instruction.
-    unsafe { std::arch::asm!("int3") };
+    backend::begin();
     let result = black_box(f());
-    // SAFETY: the tracer ends here.
-    unsafe { std::arch::asm!("int3") };
+    backend::end(&result);
     result
+}
+
+/// The ciphertext of this variant.
+fn ciphertext<const K: usize>(key: &DecapsulationKey<K>, m: &[u8; 32], variant: u8) -> Ciphertext<K>
+where
+    MlKem<K>: ParameterSet,
+{
+    let mut bytes = key.encapsulation_key().encap_deterministic(m).0.as_bytes().clone();
+    let last = bytes.as_ref().len() - 1;
+    match variant {
+        2 => bytes.as_mut()[0] ^= 1,
+        3 => bytes.as_mut()[last] ^= 1,
+        // The lowest bits of some coefficients of u (four in five bytes, eight in eleven).
+        4 => bytes.as_mut()[..256 * K].iter_mut().step_by(55).for_each(|byte| *byte ^= 1),
+        _ => {}
+    }
+    Ciphertext::parse(bytes.as_ref()).expect("the right length")
 }
 
 fn run<const K: usize>(level: Level, operation: &str, variant: u8)
@@ -30,7 +51,6 @@ where
     seed[..32].copy_from_slice(&find_d(K, if operation == "parse" { 0 } else { other }, false));
     let seed = Seed::from(&seed);
     let key = DecapsulationKey::<K>::from_seed_on(level, &seed);
-    let ek = key.encapsulation_key().to_bytes();
     let m = [other; 32];
     match operation {
         "generate" => drop(stepped(|| DecapsulationKey::<K>::from_seed_on(level, &seed))),
@@ -44,18 +64,12 @@ where
             stepped(|| DecapsulationKey::<K>::parse_on(level, expanded.as_ref())).expect("a key");
         }
         "encap" => {
+            let ek = key.encapsulation_key().to_bytes();
             let peer = EncapsulationKey::<K>::parse_on(level, ek.as_ref()).expect("our own key");
             stepped(|| peer.encap_deterministic(&m));
         }
         "decap" => {
-            let mut bytes = key.encapsulation_key().encap_deterministic(&m).0.as_bytes().clone();
-            let last = bytes.as_ref().len() - 1;
-            match variant {
-                2 => bytes.as_mut()[0] ^= 1,
-                3 => bytes.as_mut()[last] ^= 1,
-                _ => {}
-            }
-            let ciphertext = Ciphertext::<K>::parse(bytes.as_ref()).expect("the right length");
+            let ciphertext = ciphertext(&key, &m, variant);
             stepped(|| key.decap(&ciphertext));
         }
         _ => panic!("no such operation"),
@@ -63,15 +77,22 @@ where
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if arguments.get(1).is_some_and(|argument| argument == "--list") {
-        Level::available().for_each(|level| println!("{level}"));
-        return;
-    }
-    let [_, backend, set, operation, variant] = &arguments[..] else { panic!("four arguments") };
-    let level = Level::named(backend).expect("a backend of this machine");
-    let variant = variant.parse().expect("a number");
-    match set.as_str() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (level, set, operation, variant) = match arguments[..] {
+        ["--list"] => return Level::available().for_each(|level| println!("{level}")),
+        ["--operations"] => {
+            return OPERATIONS.iter().for_each(|(name, variants)| println!("{name} {variants}"));
+        }
+        [backend, set, operation, variant] => (
+            Level::named(backend).expect("a backend of this machine"),
+            set,
+            operation,
+            variant.parse().expect("a number"),
+        ),
+        _ => panic!("four arguments, --list or --operations"),
+    };
+    match set {
         "768" => run::<3>(level, operation, variant),
         #[cfg(not(feature = "only-768"))]
         "512" => run::<2>(level, operation, variant),

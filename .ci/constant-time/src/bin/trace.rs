@@ -4,12 +4,11 @@
 //!
 //! In functions whose name has one of the parts SKIPPED (a,b,...), whose time is public, nothing is compared.
 
-use std::{collections::BTreeSet, ffi::CString, ops::Range, process::ExitCode};
+use std::{collections::BTreeSet, ops::Range, process::ExitCode};
 
-use iced_x86::{
-    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
-};
-use libc::{c_int, pid_t, user_regs_struct};
+use constant_time::tracee::{Symbols, Tracee};
+use iced_x86::{InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use nix::libc::user_regs_struct;
 
 /// An instruction executed, or an address that it reads or writes.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,81 +24,6 @@ struct Trace {
     /// Of instructions that only AVX-512 has.
     evex: usize,
     divisions: Vec<u64>,
-}
-
-/// A program that runs under ptrace.
-struct Child(pid_t);
-
-impl Child {
-    fn start(arguments: &[String]) -> Self {
-        let arguments: Vec<CString> = arguments
-            .iter()
-            .map(|argument| CString::new(argument.as_str()).expect("no zeros"))
-            .collect();
-        let mut pointers: Vec<_> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-        pointers.push(std::ptr::null());
-        // SAFETY: between fork and exec the child makes system calls only; the pointers end with a null.
-        let pid = unsafe {
-            let pid = libc::fork();
-            if pid == 0 {
-                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-                libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
-                libc::execv(pointers[0], pointers.as_ptr());
-                libc::_exit(127);
-            }
-            pid
-        };
-        let child = Self(pid);
-        assert!(libc::WIFSTOPPED(child.wait()), "the program does not start");
-        child
-    }
-
-    fn wait(&self) -> c_int {
-        let mut status = 0;
-        // SAFETY: the pointer is valid.
-        unsafe { libc::waitpid(self.0, &mut status, 0) };
-        status
-    }
-
-    /// Continues to the next stop; false if the program has ended.
-    fn go_on(&self, request: libc::c_uint) -> bool {
-        // SAFETY: a request without addresses.
-        unsafe { libc::ptrace(request, self.0, 0, 0) };
-        let status = self.wait();
-        libc::WIFSTOPPED(status) && libc::WSTOPSIG(status) == libc::SIGTRAP
-    }
-
-    fn registers(&self) -> user_regs_struct {
-        // SAFETY: integers, for which zeros are valid; ptrace fills the structure.
-        unsafe {
-            let mut registers: user_regs_struct = std::mem::zeroed();
-            libc::ptrace(libc::PTRACE_GETREGS, self.0, 0, &mut registers);
-            registers
-        }
-    }
-
-    fn instruction(&self, address: u64) -> Instruction {
-        let mut bytes = [0u8; 16];
-        let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-        let remote = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
-        // SAFETY: writes at most 16 bytes into `bytes`.
-        unsafe { libc::process_vm_readv(self.0, &local, 1, &remote, 1, 0) };
-        Decoder::with_ip(64, &bytes, address, DecoderOptions::NONE).decode()
-    }
-
-    /// Where the program's first segment is.
-    fn base(&self) -> u64 {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.0)).expect("maps");
-        u64::from_str_radix(maps.split('-').next().unwrap_or(""), 16).expect("an address")
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        // SAFETY: our own child.
-        unsafe { libc::kill(self.0, libc::SIGKILL) };
-        self.wait();
-    }
 }
 
 fn value(registers: &user_regs_struct, register: Register) -> Option<u64> {
@@ -129,46 +53,15 @@ fn value(registers: &user_regs_struct, register: Register) -> Option<u64> {
     })
 }
 
-/// Functions of the program by their offsets.
-struct Symbols(Vec<(Range<u64>, String)>);
-
-impl Symbols {
-    fn read(program: &str) -> Self {
-        let listing =
-            std::process::Command::new("nm").arg("-SC").arg(program).output().expect("nm");
-        let listing = String::from_utf8(listing.stdout).expect("symbols");
-        // Address, length, kind, name.
-        let symbol = |line: &str| {
-            let mut fields = line.splitn(4, ' ');
-            let start = u64::from_str_radix(fields.next()?, 16).ok()?;
-            let length = u64::from_str_radix(fields.next()?, 16).ok()?;
-            fields.next()?;
-            Some((start..start + length, fields.next()?.to_owned()))
-        };
-        Self(listing.lines().filter_map(symbol).collect())
-    }
-
-    fn name(&self, address: u64) -> &str {
-        self.0.iter().find(|(range, _)| range.contains(&address)).map_or("?", |(_, name)| name)
-    }
-
-    /// Ranges of the functions whose name has one of these parts, separated by commas.
-    fn ranges(&self, parts: &str) -> Vec<Range<u64>> {
-        let wanted = |name: &String| parts.split(',').any(|part| name.contains(part));
-        self.0.iter().filter(|(_, name)| wanted(name)).map(|(range, _)| range.clone()).collect()
-    }
-}
-
 fn trace(arguments: &[String], skipped: &[Range<u64>]) -> Trace {
-    let child = Child::start(arguments);
-    let base = child.base();
-    assert!(child.go_on(libc::PTRACE_CONT), "{arguments:?} ended before its first breakpoint");
+    let tracee = Tracee::start(arguments);
+    let base = tracee.base();
     let (mut trace, mut factory) = (Trace::default(), InstructionInfoFactory::new());
     let mut known = std::collections::HashMap::new();
     loop {
-        let registers = child.registers();
+        let registers = tracee.registers();
         let at = registers.rip;
-        let instruction = known.entry(at).or_insert_with(|| child.instruction(at));
+        let instruction = known.entry(at).or_insert_with(|| tracee.instruction(at));
         if instruction.mnemonic() == Mnemonic::Int3 {
             return trace;
         }
@@ -187,10 +80,7 @@ fn trace(arguments: &[String], skipped: &[Range<u64>]) -> Trace {
                 trace.divisions.push(at - base);
             }
         }
-        assert!(
-            child.go_on(libc::PTRACE_SINGLESTEP),
-            "{arguments:?} ended before its second breakpoint"
-        );
+        tracee.step();
     }
 }
 
