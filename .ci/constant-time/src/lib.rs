@@ -17,7 +17,10 @@ macro_rules! operations {
     ($module:ident) => {
         pub mod $module {
             use super::*;
-            use kyber::$module::{Ciphertext, DecapsulationKey, EncapsulationKey};
+            use kyber::$module::{
+                Ciphertext, DecapsulationKey, EncapsulationKey, SmallDecapsulationKey,
+                SmallEncapsulationKey,
+            };
 
             pub fn generate(
                 rng: &mut dyn CryptoRng<Error = core::convert::Infallible>,
@@ -52,6 +55,28 @@ macro_rules! operations {
             }
 
             pub fn decap(key: &DecapsulationKey, ciphertext: &Ciphertext) -> SharedSecret {
+                key.decap(ciphertext)
+            }
+
+            pub fn small_public(key: &SmallDecapsulationKey) -> SmallEncapsulationKey {
+                key.encapsulation_key()
+            }
+
+            pub fn small_parse(bytes: &[u8]) -> Result<SmallEncapsulationKey, Error> {
+                SmallEncapsulationKey::parse(bytes)
+            }
+
+            pub fn small_encap(
+                key: &SmallEncapsulationKey,
+                rng: &mut dyn CryptoRng<Error = core::convert::Infallible>,
+            ) -> (Ciphertext, SharedSecret) {
+                key.encap(rng)
+            }
+
+            pub fn small_decap(
+                key: &SmallDecapsulationKey,
+                ciphertext: &Ciphertext,
+            ) -> SharedSecret {
                 key.decap(ciphertext)
             }
 

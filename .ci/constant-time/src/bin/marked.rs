@@ -131,6 +131,15 @@ where
     for key in [&key, &parsed, &key.clone()] {
         check_decap(|ciphertext| key.decap(ciphertext), &ciphertext, &secret);
     }
+
+    let small = SmallDecapsulationKey::<K>::from_seed_on(level, &Seed::from(&seed));
+    let peer = small.encapsulation_key();
+    expect_public("the encapsulation key of a small key", peer.as_bytes().as_ref());
+    let (again, small_secret) = peer.encap_deterministic(&[7; 32]);
+    expect_secret("the secret of encap with a small key", small_secret.as_bytes());
+    expect_public("the ciphertext from a small key", again.as_ref());
+    assert!(again.as_bytes() == &ciphertext && small_secret == secret, "both kinds of keys agree");
+    check_decap(|ciphertext| small.decap(ciphertext), &ciphertext, &secret);
 }
 
 /// The calls that take a generator; they run on the fastest backend.

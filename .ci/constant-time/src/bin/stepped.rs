@@ -10,11 +10,19 @@ use std::hint::black_box;
 use constant_time::{backend, find_d};
 use kyber::{
     Bytes, Ciphertext, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem, ParameterSet,
-    Seed, hazmat::Level,
+    Seed, SmallDecapsulationKey, hazmat::Level,
 };
 
 /// What there is, and how many variants of it.
-const OPERATIONS: [(&str, u8); 4] = [("generate", 2), ("parse", 2), ("encap", 2), ("decap", 5)];
+const OPERATIONS: [(&str, u8); 7] = [
+    ("generate", 2),
+    ("parse", 2),
+    ("encap", 2),
+    ("decap", 5),
+    ("small-generate", 2),
+    ("small-encap", 2),
+    ("small-decap", 5),
+];
 
 /// Runs `f` between two breakpoints.
 fn stepped<R>(f: impl FnOnce() -> R) -> R {
@@ -71,6 +79,31 @@ where
         "decap" => {
             let ciphertext = ciphertext(&key, &m, variant);
             stepped(|| key.decap(&ciphertext));
+        }
+        _ => run_small::<K>(level, operation, &key, &m, variant),
+    }
+}
+
+fn run_small<const K: usize>(
+    level: Level,
+    operation: &str,
+    key: &DecapsulationKey<K>,
+    m: &[u8; 32],
+    variant: u8,
+) where
+    MlKem<K>: ParameterSet,
+{
+    let seed = key.seed().expect("a generated key");
+    let small = SmallDecapsulationKey::<K>::from_seed_on(level, seed);
+    match operation {
+        "small-generate" => drop(stepped(|| small.encapsulation_key())),
+        "small-encap" => {
+            let peer = small.encapsulation_key();
+            stepped(|| peer.encap_deterministic(m));
+        }
+        "small-decap" => {
+            let ciphertext = ciphertext(key, m, variant);
+            stepped(|| small.decap(&ciphertext));
         }
         _ => panic!("no such operation"),
     }
