@@ -9,7 +9,7 @@ use keccak::hazmat::Level;
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     for level in Level::available() {
-        for mut operation in kem::all_operations(level, &kem::csprng) {
+        for mut operation in kem::all_operations(level, &kem::csprng, kem::Keys::MANY, &[]) {
             let mut group = criterion.benchmark_group(operation.label());
             group.bench_function(level.name(), |bencher| {
                 bencher.iter_custom(|count| {

@@ -49,9 +49,14 @@ pub fn progress(total: Duration) -> ProgressBar {
     ProgressBar::new(total.as_millis() as u64).with_style(style.expect("a valid template"))
 }
 
+/// Target and profile: what is left of [`header`] where the CPU is emulated.
+pub fn build() -> String {
+    format!("{}, {}", target(), profile())
+}
+
 /// The line above a report: CPU, target, profile.
 pub fn header() -> String {
-    format!("{}, {}, {}", cpu_name(), target(), profile())
+    format!("{}, {}", cpu_name(), build())
 }
 
 #[cfg(test)]

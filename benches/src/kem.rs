@@ -8,12 +8,24 @@ use kyber::{Seed, SharedSecret};
 use rand::rngs::{StdRng, SysRng};
 use rand::{Rng, SeedableRng};
 
-use crate::Operation;
+use crate::{Operation, among};
 
-/// Encoded public keys in rotation: enough that no predictor remembers their rejection sampling.
-pub const PUBLIC_KEYS: usize = 256;
-/// Key pairs in rotation, with a ciphertext each; fewer, so that keys which keep their matrix stay in the cache.
-pub const KEY_PAIRS: usize = 32;
+/// How many keys take turns.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    /// Encoded public keys.
+    pub public: usize,
+    /// Key pairs with a ciphertext each, the owners of the first public keys.
+    pub pairs: usize,
+}
+
+impl Keys {
+    /// For time: enough public keys that no predictor remembers their rejection sampling, and fewer pairs, so that
+    /// keys which keep their matrix stay in the cache.
+    pub const MANY: Self = Self { public: 256, pairs: 32 };
+    /// For counts of instructions, which no predictor changes: each key takes an emulator long to make.
+    pub const FEW: Self = Self { public: 2, pairs: 1 };
+}
 
 /// An implementation of one parameter set. Bytes are those of FIPS 203, so all take the same inputs.
 pub trait Kem: 'static {
@@ -159,9 +171,9 @@ pub struct Pair {
 pub struct Inputs {
     /// The parameter set's name.
     pub set: &'static str,
-    /// [`PUBLIC_KEYS`] encoded public keys; the first [`KEY_PAIRS`] are those of `pairs`.
+    /// Encoded public keys; the first are those of `pairs`.
     pub public: Vec<Vec<u8>>,
-    /// [`KEY_PAIRS`] key pairs.
+    /// Key pairs.
     pub pairs: Vec<Pair>,
 }
 
@@ -174,18 +186,44 @@ pub fn csprng() -> Source {
     Box::new(move |out| rng.fill_bytes(out))
 }
 
+/// Random bytes for 4096 key generations. A weak generator with a constant seed: nothing here is secret,
+/// and every run measures the same inputs.
+pub fn random_pool() -> Vec<u8> {
+    let mut state = 0x0123_4567_89ab_cdef_u64;
+    let mut word = || {
+        // xorshift64*
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    };
+    (0..4096 * 8).flat_map(|_| word().to_le_bytes()).collect()
+}
+
+/// A stream that goes round the pool.
+pub fn stream(pool: &Rc<Vec<u8>>) -> Source {
+    let (pool, mut at) = (pool.clone(), 0);
+    Box::new(move |out| {
+        if at + out.len() > pool.len() {
+            at = 0;
+        }
+        out.copy_from_slice(&pool[at..at + out.len()]);
+        at += out.len();
+    })
+}
+
 impl Inputs {
     /// Draws the inputs of a parameter set.
-    pub fn new<T: Maker>(maker: &T, source: &mut Source) -> Self {
+    pub fn new<T: Maker>(maker: &T, source: &mut Source, keys: Keys) -> Self {
         let (mut public, mut pairs) = (Vec::new(), Vec::new());
-        for i in 0..PUBLIC_KEYS {
+        for i in 0..keys.public {
             let (mut seed, mut message) = ([0; 64], [0; 32]);
             source(&mut seed);
             source(&mut message);
             let secret = maker.generate(&seed);
             let encoded = maker.encode_public(&secret);
             public.push(encoded.as_ref().to_vec());
-            if i < KEY_PAIRS {
+            if i < keys.pairs {
                 let (ciphertext, shared) = maker.parse_encap(encoded.as_ref(), &message);
                 pairs.push(Pair {
                     seed,
@@ -200,17 +238,30 @@ impl Inputs {
     }
 }
 
-/// Our operations of one parameter set, with inputs of their own.
-pub fn operations_of<T: Maker>(maker: T, source: &dyn Fn() -> Source) -> Vec<Operation> {
-    let inputs = Rc::new(Inputs::new(&maker, &mut source()));
+/// Our operations of one parameter set on inputs of their own, if `sets` selects it.
+pub fn operations_of<T: Maker>(
+    maker: T,
+    source: &dyn Fn() -> Source,
+    keys: Keys,
+    sets: &[String],
+) -> Vec<Operation> {
+    if !among(sets, T::SET) {
+        return Vec::new();
+    }
+    let inputs = Rc::new(Inputs::new(&maker, &mut source(), keys));
     operations(&Rc::new(maker), &inputs, source)
 }
 
-/// Our operations of all three parameter sets on a backend.
-pub fn all_operations(level: Level, source: &dyn Fn() -> Source) -> Vec<Operation> {
-    let mut all = operations_of(Ours::<2> { level }, source);
-    all.extend(operations_of(Ours::<3> { level }, source));
-    all.extend(operations_of(Ours::<4> { level }, source));
+/// Our operations on a backend of the parameter sets that `sets` selects.
+pub fn all_operations(
+    level: Level,
+    source: &dyn Fn() -> Source,
+    keys: Keys,
+    sets: &[String],
+) -> Vec<Operation> {
+    let mut all = operations_of(Ours::<2> { level }, source, keys, sets);
+    all.extend(operations_of(Ours::<3> { level }, source, keys, sets));
+    all.extend(operations_of(Ours::<4> { level }, source, keys, sets));
     all
 }
 
@@ -282,7 +333,7 @@ fn encapsulating<T: Kem>(
     let encap = {
         let (kem, mut random, mut m) = (kem.clone(), source(), [0; 32]);
         let parse = |bytes: &Vec<u8>| kem.parse_public(bytes);
-        let public: Vec<_> = inputs.public[..KEY_PAIRS].iter().map(parse).collect();
+        let public: Vec<_> = inputs.public[..inputs.pairs.len()].iter().map(parse).collect();
         move |i: usize| {
             random(&mut m);
             black_box(kem.encap(black_box(&public[i]), black_box(&m)));
@@ -290,9 +341,9 @@ fn encapsulating<T: Kem>(
     };
     vec![
         ("generate + decap", rotating(1, generate_decap)),
-        ("parse + encap", rotating(PUBLIC_KEYS, parse_encap)),
+        ("parse + encap", rotating(inputs.public.len(), parse_encap)),
         ("keygen", rotating(1, keygen)),
-        ("encap", rotating(KEY_PAIRS, encap)),
+        ("encap", rotating(inputs.pairs.len(), encap)),
     ]
 }
 
@@ -308,14 +359,15 @@ fn decapsulating<T: Kem>(kem: &Rc<T>, inputs: &Rc<Inputs>) -> Vec<Named> {
             black_box(kem.decap(black_box(&secrets[i]), black_box(&ciphertexts[i])));
         }
     };
-    let mut all: Vec<Named> = vec![("decap", rotating(KEY_PAIRS, decap))];
+    let mut all: Vec<Named> = vec![("decap", rotating(inputs.pairs.len(), decap))];
     if T::EXPANDED {
         let (kem, inputs, ciphertexts) = (kem.clone(), inputs.clone(), ciphertexts());
+        let pairs = inputs.pairs.len();
         let from_bytes = move |i: usize| {
             let expanded = black_box(&inputs.pairs[i].expanded);
             black_box(kem.decap_bytes(expanded, black_box(&ciphertexts[i])));
         };
-        all.push(("decap from bytes", rotating(KEY_PAIRS, from_bytes)));
+        all.push(("decap from bytes", rotating(pairs, from_bytes)));
     }
     all
 }

@@ -9,7 +9,7 @@ use kyber::hazmat::{Stage, StageBench};
 use serde_json::{Value, json};
 
 use crate::kem::{Maker, Ours, Source};
-use crate::timing;
+use crate::{among, instructions, timing};
 
 /// Rounds; in each, every backend has its turn.
 pub const ROUNDS: usize = 200;
@@ -24,7 +24,7 @@ const FRESH: usize = 64;
 struct Paged<T>(T);
 
 /// The backends to compare where none is named; the other forms are kept for comparison only.
-const BACKENDS: [&str; 4] = ["portable", "avx2", "avx512", "simd128"];
+const BACKENDS: [&str; 6] = ["portable", "avx2", "avx512", "neon", "neon-sha3", "simd128"];
 
 /// Three digits or more.
 fn short(nanoseconds: f64) -> String {
@@ -86,6 +86,16 @@ impl Row {
         });
     }
 
+    /// Marks one call on each backend.
+    pub fn mark(&mut self) {
+        let label = self.label();
+        for column in &mut self.columns {
+            instructions::mark(&label, column.level.name(), &mut |count| {
+                (column.run)(count);
+            });
+        }
+    }
+
     /// The row of the table: set, stage, and `minimum / median` for each backend.
     pub fn cells(&self) -> Vec<String> {
         let figures = |column: &Column| {
@@ -113,34 +123,49 @@ impl Row {
     }
 }
 
-/// Every stage of ML-KEM in three sizes, and the permutation of 1, 2, 4 and 8 states.
-pub fn rows(levels: &[Level], source: &dyn Fn() -> Source) -> Vec<Row> {
-    let mut all = rows_of::<2>(levels, source);
-    all.extend(rows_of::<3>(levels, source));
-    all.extend(rows_of::<4>(levels, source));
+/// Every stage of ML-KEM in the sizes that `sets` selects, and the permutation of 1, 2, 4 and 8 states.
+///
+/// `fresh`: stages that reject get an input of their own for each call.
+pub fn rows(
+    levels: &[Level],
+    source: &dyn Fn() -> Source,
+    fresh: bool,
+    sets: &[String],
+) -> Vec<Row> {
+    let mut all = rows_of::<2>(levels, source, fresh, sets);
+    all.extend(rows_of::<3>(levels, source, fresh, sets));
+    all.extend(rows_of::<4>(levels, source, fresh, sets));
     all.extend([permutations::<1>(levels), permutations::<2>(levels)]);
     all.extend([permutations::<4>(levels), permutations::<8>(levels)]);
     all
 }
 
-fn rows_of<const K: usize>(levels: &[Level], source: &dyn Fn() -> Source) -> Vec<Row>
+fn rows_of<const K: usize>(
+    levels: &[Level],
+    source: &dyn Fn() -> Source,
+    fresh: bool,
+    sets: &[String],
+) -> Vec<Row>
 where
     Ours<K>: Maker,
 {
+    if !among(sets, <Ours<K> as Maker>::SET) {
+        return Vec::new();
+    }
     let row = |stage| {
-        let run = |&level| (level, run_of::<K>(level, stage, source()));
+        let run = |&level| (level, run_of::<K>(level, stage, source(), fresh && rejects(stage)));
         Row::new(<Ours<K> as Maker>::SET, format!("{stage:?}"), levels.iter().map(run))
     };
     Stage::ALL.into_iter().map(row).collect()
 }
 
-fn run_of<const K: usize>(level: Level, stage: Stage, mut random: Source) -> Run {
+fn run_of<const K: usize>(level: Level, stage: Stage, mut random: Source, fresh: bool) -> Run {
     let mut seed = move || {
         let mut seed = [0; 32];
         random(&mut seed);
         seed
     };
-    if !rejects(stage) {
+    if !fresh {
         let mut bench = Box::new(Paged(StageBench::<K>::new(level, &seed())));
         return Box::new(move |count| timed(count, |_| black_box(&mut bench.0).run(stage)));
     }
@@ -197,7 +222,7 @@ mod tests {
     #[test]
     fn a_row_for_everything() {
         let levels = levels(None);
-        let mut rows = rows(&levels, &kem::csprng);
+        let mut rows = rows(&levels, &kem::csprng, true, &[]);
         assert_eq!(rows.len(), 3 * Stage::ALL.len() + 4);
         assert_eq!(rows[0].label(), "ML-KEM-512 MatrixAndHash");
         assert_eq!(rows.last().map(Row::label).as_deref(), Some("Keccak f1600 of 8"));

@@ -1,11 +1,12 @@
 //! The speed report, in BoringSSL's form.
 
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::Duration;
 
-use benches::kem::{self, Ours};
+use benches::kem::{self, Keys, Ours};
 use benches::timing::{self, Measured};
-use benches::{Operation, among, hash, host, stages};
+use benches::{Operation, among, hash, host, instructions, stages};
 use clap::Parser;
 use keccak::hazmat::Level;
 use serde_json::json;
@@ -38,6 +39,13 @@ struct Args {
     /// Report the stages of ML-KEM one by one, and the permutation of 1, 2, 4 and 8 states, with a column for each backend
     #[arg(long, conflicts_with_all = ["list", "before_after"])]
     stages: bool,
+    /// Count instructions: an emulator with the options to log instructions and system calls, and this program
+    /// built for its machine. .ci/instructions passes the right ones
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["json", "list"])]
+    instructions: Option<String>,
+    /// Run each operation once between marks, for --instructions
+    #[arg(long, hide = true)]
+    marks: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -51,6 +59,16 @@ impl Args {
         among(&self.sets, set) && among(&self.filter, label)
     }
 
+    /// One stream of random bytes for each operation: for counts the same in every run.
+    fn source(&self) -> impl Fn() -> kem::Source + 'static {
+        let pool = self.marks.then(|| Rc::new(kem::random_pool()));
+        move || pool.as_ref().map_or_else(kem::csprng, kem::stream)
+    }
+
+    fn keys(&self) -> Keys {
+        if self.marks { Keys::FEW } else { Keys::MANY }
+    }
+
     fn seconds(&self) -> f64 {
         self.seconds.unwrap_or(if self.stages { 0.1 } else { 2.0 })
     }
@@ -58,6 +76,9 @@ impl Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(command) = &args.instructions {
+        return instructions::report(command);
+    }
     let level = match benches::level(args.backend.as_deref()) {
         Ok(level) => level,
         Err(message) => {
@@ -82,11 +103,13 @@ fn main() -> ExitCode {
         report_stages(&args, &stages::levels(args.backend.as_ref().map(|_| level)));
         return ExitCode::SUCCESS;
     }
-    let mut operations = kem::all_operations(level, &kem::csprng);
+    let mut operations = kem::all_operations(level, &args.source(), args.keys(), &args.sets);
     operations.extend(hash::operations(level));
     operations.retain(|operation| args.selects(operation.set, &operation.label()));
     if args.list {
         list(&operations, level);
+    } else if args.marks {
+        mark(&mut operations, level.name());
     } else {
         report(&args, level, &mut operations);
     }
@@ -125,6 +148,12 @@ fn list(operations: &[Operation], level: Level) {
     }
 }
 
+fn mark(operations: &mut [Operation], column: &str) {
+    for operation in operations {
+        instructions::mark(&operation.label(), column, &mut operation.run);
+    }
+}
+
 fn report(args: &Args, level: Level, operations: &mut [Operation]) {
     let each = Duration::from_secs_f64(args.seconds());
     let bar = host::progress(each * operations.len() as u32);
@@ -156,8 +185,12 @@ fn report(args: &Args, level: Level, operations: &mut [Operation]) {
 }
 
 fn report_stages(args: &Args, levels: &[Level]) {
-    let mut rows = stages::rows(levels, &kem::csprng);
+    let mut rows = stages::rows(levels, &args.source(), !args.marks, &args.sets);
     rows.retain(|row| args.selects(row.set, &row.label()));
+    if args.marks {
+        rows.iter_mut().for_each(stages::Row::mark);
+        return;
+    }
     let turn = Duration::from_secs_f64(args.seconds() / stages::ROUNDS as f64);
     let turns = stages::ROUNDS * levels.len() * rows.len();
     let bar = host::progress(turn * turns as u32);
@@ -222,10 +255,14 @@ fn forms(args: &Args) -> Vec<Form> {
             println!("form {name:?} is not available here: skipped");
             continue;
         };
-        let mut operations = kem::all_operations(level, &kem::csprng);
+        let mut operations = kem::all_operations(level, &args.source(), args.keys(), &args.sets);
         let composite = |name: &str| name == "generate + decap" || name == "parse + encap";
+        if args.marks {
+            operations.insert(0, hash::permutation(hash::permute_on(level)));
+        }
         operations.retain(|operation| {
-            composite(&operation.name) && args.selects(operation.set, &operation.label())
+            (args.marks || composite(&operation.name))
+                && args.selects(operation.set, &operation.label())
         });
         let measured = vec![Measured::default(); operations.len()];
         forms.push(Form { name, about, operations, measured });
@@ -234,8 +271,13 @@ fn forms(args: &Args) -> Vec<Form> {
 }
 
 fn before_after(args: &Args) {
-    println!("{}; turns of {} ms in one process", host::header(), TURN.as_millis());
     let mut forms = forms(args);
+    if args.marks {
+        println!("{}", host::build());
+        forms.iter_mut().for_each(|form| mark(&mut form.operations, form.name));
+        return;
+    }
+    println!("{}; turns of {} ms in one process", host::header(), TURN.as_millis());
     let (count, lines) = (forms.len(), forms.first().map_or(0, |form| form.operations.len()));
     let turn = TURN.min(Duration::from_secs_f64(args.seconds()));
     let rounds = (args.seconds() / turn.as_secs_f64()).round() as usize;

@@ -57,7 +57,7 @@ pub(crate) fn add(line: &mut Line) -> Checked {
     let mut all: Vec<_> = Vec::new();
     for length in LENGTHS {
         all.extend(ours().map(|hash| ("keccak", line.level.name(), length, hash)));
-        for (name, peer) in peers() {
+        for (name, peer) in peers().into_iter().filter(|(_, peer)| among(&line.args.sets, peer.0)) {
             let reference = ours().find(|(set, ..)| *set == peer.0).expect("one of ours");
             check(name, &reference, &peer)?;
             all.push((name, "portable", length, peer));

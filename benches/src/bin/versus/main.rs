@@ -1,6 +1,8 @@
 //! Ours against the peers: interleaved rounds in one process, the same inputs for all, checked first.
 
 mod check;
+#[cfg(feature = "peers")]
+mod foreign;
 mod hashes;
 #[cfg(feature = "peer-oqs")]
 mod oqs;
@@ -13,8 +15,8 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use benches::kem::{Inputs, Kem, Maker, Ours, Source};
-use benches::{Operation, among, host, kem, timing};
+use benches::kem::{Inputs, Kem, Keys, Maker, Ours};
+use benches::{Operation, among, host, instructions, kem, timing};
 use clap::Parser;
 use keccak::hazmat::Level;
 use serde_json::{Value, json};
@@ -44,6 +46,13 @@ struct Args {
     /// Print one JSON array instead of the table
     #[arg(long)]
     json: bool,
+    /// Count instructions: an emulator with the options to log instructions and system calls, and this program
+    /// built for its machine. .ci/instructions passes the right ones
+    #[arg(long, value_name = "COMMAND", conflicts_with = "json")]
+    instructions: Option<String>,
+    /// Run each operation once between marks, for --instructions
+    #[arg(long, hide = true)]
+    marks: bool,
 }
 
 /// One implementation of one operation.
@@ -66,6 +75,11 @@ impl Candidate {
         Self { operation, implementation, backend, randomness, batch: 1, samples: Vec::new() }
     }
 
+    fn mark(&mut self) {
+        let column = format!("{}, {}", self.implementation, self.backend);
+        instructions::mark(&self.operation.label(), &column, &mut self.operation.run);
+    }
+
     fn is_ours(&self) -> bool {
         ["kyber", "keccak"].contains(&self.implementation)
     }
@@ -74,14 +88,21 @@ impl Candidate {
 /// Why the program stops: an implementation that disagrees with ours.
 type Checked = Result<(), String>;
 
-/// The peers with a feature `peer-NAME` each: what it needs, and whether they are built in.
-const OPTIONAL: [(&str, &str, bool); 2] = [
-    ("oqs", "cmake and libclang", cfg!(feature = "peer-oqs")),
-    ("rscrypto", "Rust 1.91", cfg!(feature = "peer-rscrypto")),
+/// The peers with a feature of their own, and whether they are built in.
+const OPTIONAL: [(&str, &str, bool); 5] = [
+    ("aws-lc-rs", "peers", cfg!(feature = "peers")),
+    ("graviola", "peers", cfg!(feature = "peers")),
+    ("pqcrypto-mlkem", "peers", cfg!(feature = "peers")),
+    ("oqs", "peer-oqs", cfg!(feature = "peer-oqs")),
+    ("rscrypto", "peer-rscrypto", cfg!(feature = "peer-rscrypto")),
 ];
 
 /// Their types for one parameter set: a where clause cannot depend on a feature.
 trait Optional {
+    #[cfg(feature = "peers")]
+    type AwsLc: Kem + Default;
+    #[cfg(feature = "peers")]
+    type PqCrypto: Kem + Default;
     #[cfg(feature = "peer-rscrypto")]
     type RsCrypto: Kem + Default;
     #[cfg(feature = "peer-rscrypto")]
@@ -91,6 +112,10 @@ trait Optional {
 macro_rules! optional {
     ($($k:literal)*) => {$(
         impl Optional for Ours<$k> {
+            #[cfg(feature = "peers")]
+            type AwsLc = foreign::AwsLc<$k>;
+            #[cfg(feature = "peers")]
+            type PqCrypto = foreign::PqCrypto<$k>;
             #[cfg(feature = "peer-rscrypto")]
             type RsCrypto = rscrypto::RsCrypto<$k>;
             #[cfg(feature = "peer-rscrypto")]
@@ -106,32 +131,6 @@ struct Line {
     level: Level,
     random: Rc<Vec<u8>>,
     candidates: Vec<Candidate>,
-}
-
-/// Random bytes for 4096 key generations. A weak generator with a constant seed: nothing here is secret,
-/// and every run measures the same inputs.
-fn random_pool() -> Vec<u8> {
-    let mut state = 0x0123_4567_89ab_cdef_u64;
-    let mut word = || {
-        // xorshift64*
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    };
-    (0..4096 * 8).flat_map(|_| word().to_le_bytes()).collect()
-}
-
-/// A stream that goes round the pool.
-fn stream(pool: &Rc<Vec<u8>>) -> Source {
-    let (pool, mut at) = (pool.clone(), 0);
-    Box::new(move |out| {
-        if at + out.len() > pool.len() {
-            at = 0;
-        }
-        out.copy_from_slice(&pool[at..at + out.len()]);
-        at += out.len();
-    })
 }
 
 impl Line {
@@ -152,7 +151,7 @@ impl Line {
         check::kem(&kem, ours, inputs)
             .map_err(|what| format!("{} ({}): {what}", T::NAME, kem.backend()))?;
         let (kem, pool) = (Rc::new(kem), self.random.clone());
-        for operation in kem::operations(&kem, inputs, &|| stream(&pool)) {
+        for operation in kem::operations(&kem, inputs, &|| kem::stream(&pool)) {
             let seeded = match operation.name.as_str() {
                 "keygen" | "generate + decap" => Some(T::SEEDED_KEYGEN),
                 "encap" | "parse + encap" => Some(T::SEEDED_ENCAP),
@@ -176,17 +175,17 @@ impl Line {
         peers::LibcruxPortable<K>: Kem,
         peers::LibcruxUnpacked<K>: Kem,
         peers::Fips203<K>: Kem,
-        peers::PqCrypto<K>: Kem,
-        peers::AwsLc<K>: Kem,
         Ours<K>: Optional,
     {
         let ours = Ours::<K> { level: self.level };
         if !among(&self.args.sets, <Ours<K> as Maker>::SET) {
             return Ok(());
         }
-        let inputs = Rc::new(Inputs::new(&ours, &mut stream(&self.random)));
+        let keys = if self.args.marks { Keys::FEW } else { Keys::MANY };
+        let inputs = Rc::new(Inputs::new(&ours, &mut kem::stream(&self.random), keys));
         self.kem(ours, &ours, &inputs)?;
-        self.kem(peers::AwsLc::<K>, &ours, &inputs)?;
+        #[cfg(feature = "peers")]
+        self.kem(<Ours<K> as Optional>::AwsLc::default(), &ours, &inputs)?;
         self.kem(peers::Libcrux::<K>, &ours, &inputs)?;
         if peers::LibcruxUnpacked::<K>::is_supported() {
             self.kem(peers::LibcruxUnpacked::<K>, &ours, &inputs)?;
@@ -194,16 +193,18 @@ impl Line {
             self.note("libcrux-ml-kem (avx2, unpacked keys): no AVX2 here, skipped");
         }
         self.kem(peers::LibcruxPortable::<K>, &ours, &inputs)?;
+        #[cfg(feature = "peers")]
         if K != 3 {
             self.note(&format!("graviola has ML-KEM-768 only: skipped for {}", inputs.set));
         } else if !graviola::util::is_cpu_supported() {
             self.note("graviola does not support this CPU: skipped");
         } else {
-            self.kem(peers::Graviola, &ours, &inputs)?;
+            self.kem(foreign::Graviola, &ours, &inputs)?;
         }
         self.kem(peers::MlKem::<K>, &ours, &inputs)?;
         self.kem(peers::Fips203::<K>, &ours, &inputs)?;
-        self.kem(peers::PqCrypto::<K>, &ours, &inputs)?;
+        #[cfg(feature = "peers")]
+        self.kem(<Ours<K> as Optional>::PqCrypto::default(), &ours, &inputs)?;
         #[cfg(feature = "peer-oqs")]
         self.kem(oqs::Oqs::<K>::new(), &ours, &inputs)?;
         #[cfg(feature = "peer-rscrypto")]
@@ -215,18 +216,17 @@ impl Line {
     }
 
     fn note_missing(&self) {
-        for (peer, needs, built) in OPTIONAL {
+        for (peer, feature, built) in OPTIONAL {
             if !built && among(&self.args.peers, peer) {
-                self.note(&format!(
-                    "{peer} was not built in: add --features peer-{peer} (needs {needs})"
-                ));
+                self.note(&format!("{peer} was not built in: --features {feature}"));
             }
         }
     }
 }
 
 fn collect(args: Args, level: Level) -> Result<Line, String> {
-    let mut line = Line { args, level, random: Rc::new(random_pool()), candidates: Vec::new() };
+    let mut line =
+        Line { args, level, random: Rc::new(kem::random_pool()), candidates: Vec::new() };
     line.note_missing();
     line.set::<2>()?;
     line.set::<3>()?;
@@ -237,6 +237,9 @@ fn collect(args: Args, level: Level) -> Result<Line, String> {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(command) = &args.instructions {
+        return instructions::report(command);
+    }
     let level = match benches::level(args.backend.as_deref()) {
         Ok(level) => level,
         Err(message) => {
@@ -252,6 +255,11 @@ fn main() -> ExitCode {
         }
     };
     let Line { args, mut candidates, .. } = line;
+    if args.marks {
+        println!("all results agree; {}", host::build());
+        candidates.iter_mut().for_each(Candidate::mark);
+        return ExitCode::SUCCESS;
+    }
     eprintln!("{}; ours on backend {}", host::header(), level.name());
     eprintln!("all results agree; {} rounds, turns of {} ms", args.rounds, args.turn);
     run(&args, &mut candidates);
