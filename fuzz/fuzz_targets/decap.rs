@@ -7,7 +7,7 @@ use fuzz::{byte, coins, edit, is_reduced, levels, repair_hash};
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use test_vectors::case::Key;
-use test_vectors::ours::{Decapsulator, decapsulator, encap, keygen};
+use test_vectors::ours::{Decapsulator, decapsulator, encap, keygen, small_decap};
 use test_vectors::reference::mlkem::{ParameterSet, decaps_internal, j};
 
 fuzz_target!(|data: &[u8]| {
@@ -46,6 +46,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(decap(&c), Ok(secret), "{level}: k = {k}");
     every_region_counts(u, &decap, &coins[32..64], &mut c)?;
 
+    let from_seed = dk.clone();
     // Any s and z; then changes of t and rho, where they keep t reduced.
     edit(u, &mut dk[..384 * k])?;
     if head & 0x40 != 0 {
@@ -64,6 +65,12 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         c[..len].copy_from_slice(&rest[..len]);
     }
 
+    let small = small_decap(k, level, &coins[..64], &c);
+    assert_eq!(
+        small,
+        Ok(decaps_internal(&ParameterSet::of(k), &from_seed, &c)),
+        "{level}: k = {k}"
+    );
     let expected = decaps_internal(&ParameterSet::of(k), &dk, &c);
     for level in levels {
         let (decap, _) = decapsulator(k, level, &Key::Expanded(dk.clone())).expect("a good key");

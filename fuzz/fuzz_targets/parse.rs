@@ -6,7 +6,7 @@
 use fuzz::{for_rank, is_reduced, levels, repair_hash};
 use kyber::{
     Bytes, Ciphertext, DecapsulationKey, EncapsulationKey, Error, ExpandedBytes, MlKem,
-    ParameterSet, Seed,
+    ParameterSet, Seed, SmallEncapsulationKey,
 };
 use libfuzzer_sys::fuzz_target;
 use test_vectors::reference::keccak::sha3;
@@ -62,6 +62,8 @@ where
     for level in levels() {
         let key = EncapsulationKey::<K>::parse_on(level, bytes);
         assert_eq!(key.as_ref().err(), expected.as_ref().err(), "{level}");
+        let small = SmallEncapsulationKey::<K>::parse_on(level, bytes);
+        assert_eq!(small.as_ref().err(), expected.as_ref().err(), "{level}");
         if let Ok(key) = key {
             assert_eq!(key.as_bytes().as_ref(), bytes, "{level}");
         }

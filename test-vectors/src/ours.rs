@@ -69,6 +69,15 @@ pub fn decap(k: usize, level: Level, dk: &[u8], c: &[u8]) -> Result<Vec<u8>, Err
     decapsulator(k, level, &Key::Expanded(dk.to_vec()))?.0(c)
 }
 
+/// Decapsulation with a small key.
+pub fn small_decap(k: usize, level: Level, seed: &[u8], c: &[u8]) -> Result<Vec<u8>, Error> {
+    let seed = Seed::parse(seed)?;
+    with_set!(k, set => {
+        let key = set::SmallDecapsulationKey::from_seed_on(level, &seed);
+        Ok(key.decap(&set::Ciphertext::parse(c)?).as_bytes().to_vec())
+    })
+}
+
 /// What the library says of an encapsulation key.
 pub fn check_ek(k: usize, level: Level, ek: &[u8]) -> Result<(), Error> {
     with_set!(k, set => set::EncapsulationKey::parse_on(level, ek).map(drop))
