@@ -8,7 +8,7 @@
 use constant_time::find_d;
 use kyber::{
     Bytes, Ciphertext, CiphertextBytes, DecapsulationKey, EncapsulationKey, ExpandedBytes, MlKem,
-    ParameterSet, Seed, SharedSecret, hazmat::Level,
+    ParameterSet, Seed, SharedSecret, SmallDecapsulationKey, hazmat::Level,
 };
 
 #[path = "../../../../kyber/src/backend/marks.rs"]
