@@ -21,7 +21,7 @@ use crate::{
     k_pke::{NttVector, zero_vector},
     params::{
         Bytes, CiphertextBytes, ETA2, EncapsulationKeyBytes, MlKem, N, POLY_BYTES, ParameterSet,
-        SYM_BYTES, du, dv, encapsulation_key_bytes, eta1,
+        SYM_BYTES, du, dv, encapsulation_key_bytes, eta1, u_bytes,
     },
     poly::{self, NttPoly, Poly},
     sample,
@@ -410,7 +410,7 @@ fn encrypt<B: Backend, const K: usize>(
     let compressed = &mut block[..32 * dv(K)];
     b.compress_and_encode(dv(K), poly, compressed);
     ct::secret!(compressed);
-    out(32 * du(K) * K, compressed);
+    out(u_bytes(K), compressed);
 }
 
 /// K-PKE.Decrypt.
@@ -423,12 +423,13 @@ fn decrypt<B: Backend, const K: usize>(
     scratch: &mut Scratch,
 ) {
     let Scratch { poly, term, factor, products, .. } = scratch;
-    let (u, v) = ciphertext.split_at(32 * du(K) * K);
+    let (u, v) = ciphertext.split_at(u_bytes(K));
     products.clear();
-    for (s, u) in s.iter().zip(u.chunks_exact(32 * du(K))) {
+    // Zipped, they would divide the length, which is public.
+    for (i, u) in u.chunks_exact(32 * du(K)).enumerate() {
         b.decode_and_decompress(du(K), u, poly);
         b.ntt(poly, factor);
-        products.add(b, s, factor);
+        products.add(b, &s[i], factor);
     }
     products.inverse(b, poly);
     b.decode_and_decompress(dv(K), v, term);
