@@ -162,6 +162,23 @@ fn draws_what_the_other_keys_draw() {
     assert_eq!(ek.try_encap(&mut rng).err(), Some(Failed));
 }
 
+/// An expanded key in the caller's place: what an error leaves there.
+#[test]
+fn places_after_errors() {
+    let seed = Seed::from(&[5; 64]);
+    let mut place = None;
+    let key = DecapsulationKey::<2>::from_seed_in(&mut place, &seed).clone();
+    let mut expanded = [0; 1632];
+    key.to_expanded_bytes(&mut expanded);
+    let length = Error::Length { expected: 1632, actual: 7 };
+    assert_eq!(DecapsulationKey::parse_in(&mut place, &expanded[..7]).err(), Some(length));
+    assert_eq!(place.as_ref(), Some(&key));
+    assert_eq!(DecapsulationKey::parse_in(&mut place, &expanded), Ok(&mut key.clone()));
+    expanded[1632 - 33] ^= 1;
+    assert_eq!(DecapsulationKey::parse_in(&mut place, &expanded).err(), Some(Error::KeyHash));
+    assert_eq!(place, None);
+}
+
 #[test]
 fn debug_shows_no_seed() {
     let key = SmallDecapsulationKey::<2>::from_seed(&Seed::from(&[0x77; 64]));
